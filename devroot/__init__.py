@@ -1,0 +1,3 @@
+"""devroot."""
+
+__version__ = "0.1.0.dev0"

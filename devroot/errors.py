@@ -1,0 +1,389 @@
+"""Every error that devroot raises on purpose.
+
+Each one is a `DevRootError` and also the built-in that a caller would expect. Each says what
+was given, what is wrong with it and what would be right, and keeps those as attributes.
+"""
+
+from __future__ import annotations
+
+import errno as errno_module
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from devroot._mknod import Report
+    from devroot._mounts import Mount
+    from devroot._paths import ContainerPath, DevicePath, HostPath
+    from devroot._reach import Reach
+    from devroot._roots import Refusal
+
+__all__ = [
+    "DevRootError",
+    "DriverRootError",
+    "InvalidMountError",
+    "InvalidNodeError",
+    "InvalidPathError",
+    "MajorNotFoundError",
+    "MountInfoError",
+    "MountTablesDisagreeError",
+    "NoDevRootError",
+    "NodeError",
+    "NotMountedError",
+    "NotOnHostError",
+    "OutsideSubsetError",
+    "PathKindError",
+    "ProcFileError",
+    "ProcMaskedError",
+]
+
+
+def _lines(first: str, rest: Iterable[str]) -> str:
+    return "\n  - ".join([first, *rest])
+
+
+class DevRootError(Exception):
+    """The base of all errors of this package; each of them pickles and copies.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **{name: getattr(self, name) for name in self._fields}), ()
+
+
+class InvalidPathError(DevRootError, ValueError):
+    """A text is not a path of the kind that is wanted.
+
+    Attributes:
+        text: what was given.
+        kind: what was wanted, such as ``HostPath``.
+        reason: what is wrong with the text.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("text", "kind", "reason")
+
+    def __init__(self, text: str, *, kind: str, reason: str) -> None:
+        self.text = text
+        self.kind = kind
+        self.reason = reason
+        super().__init__(f"{text!r} cannot be a {kind}: {reason}")
+
+
+class PathKindError(DevRootError, TypeError):
+    """A path of one kind was given where another kind belongs.
+
+    Attributes:
+        value: what was given.
+        wanted: the name of the type that belongs there.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("value", "wanted")
+
+    def __init__(self, value: object, *, wanted: str) -> None:
+        self.value = value
+        self.wanted = wanted
+        super().__init__(f"a {wanted} is wanted here, not {value!r}")
+
+
+class InvalidMountError(DevRootError, ValueError):
+    """A declared mount is not possible, or contradicts another one.
+
+    Attributes:
+        text: the mount as it was given.
+        reason: what is wrong with it and what would be right.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("text", "reason")
+
+    def __init__(self, text: str, *, reason: str) -> None:
+        self.text = text
+        self.reason = reason
+        super().__init__(f"mount {text!r}: {reason}")
+
+
+class MountInfoError(DevRootError, ValueError):
+    """A mountinfo table cannot be understood; see proc_pid_mountinfo(5).
+
+    Attributes:
+        reason: what is wrong.
+        line_number: the offending line, counted from 1; None if it is the table as a whole.
+        line: the text of that line; None likewise.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("reason", "line_number", "line")
+
+    def __init__(
+        self, reason: str, *, line_number: int | None = None, line: str | None = None
+    ) -> None:
+        self.reason = reason
+        self.line_number = line_number
+        self.line = line
+        where = "mountinfo" if line_number is None else f"mountinfo line {line_number}"
+        shown = "" if line is None else f": {line!r}"
+        super().__init__(f"{where}: {reason}{shown}")
+
+
+class MountTablesDisagreeError(DevRootError, ValueError):
+    """The process's and the host's mountinfo are not of one kernel and one moment.
+
+    Attributes:
+        reason: the two facts that cannot both hold.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"the process's and the host's mountinfo are not of one kernel and moment: {reason};"
+            " read both anew, the host's from the procfs of the host that runs this container"
+        )
+
+
+class NotMountedError(DevRootError, LookupError):
+    """No mount that is known shows this path on the other side.
+
+    Attributes:
+        path: what was asked for.
+        nearest: the mounts that came nearest, the best first.
+        reason: why the nearest one does not do, if there is more to say; else empty.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("path", "nearest", "reason")
+
+    def __init__(
+        self, path: HostPath | ContainerPath, *, nearest: tuple[Mount, ...] = (), reason: str = ""
+    ) -> None:
+        self.path = path
+        self.nearest = nearest
+        self.reason = reason
+        text = f"no declared mount shows {path!r} on the other side"
+        if reason:
+            text += f": {reason}"
+        if nearest:
+            text += "; the nearest: " + ", ".join(map(str, nearest))
+        super().__init__(text)
+
+
+class NotOnHostError(DevRootError, LookupError):
+    """It is not accepted that a change at this path is seen on the host.
+
+    Attributes:
+        path: the container path.
+        reach: the verdict with its evidence.
+        remedies: mounts any one of which would help.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("path", "reach", "remedies")
+
+    def __init__(
+        self, path: ContainerPath, *, reach: Reach, remedies: tuple[Mount, ...] = ()
+    ) -> None:
+        self.path = path
+        self.reach = reach
+        self.remedies = remedies
+        text = _lines(
+            f"{path} is not accepted as a place on the host: {reach.verdict.name}",
+            [evidence.text for evidence in reach.evidence],
+        )
+        if remedies:
+            text += "\n  a mount that would do: " + ", or ".join(map(str, remedies))
+        super().__init__(text)
+
+
+class OutsideSubsetError(DevRootError, LookupError):
+    """A device path lies outside the subset of ``/dev`` that a dev root shows.
+
+    Attributes:
+        path: the device path that was asked for.
+        names: what the dev root shows.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("path", "names")
+
+    def __init__(self, path: DevicePath, *, names: tuple[DevicePath, ...]) -> None:
+        self.path = path
+        self.names = names
+        super().__init__(
+            f"{path} lies outside the subset of this dev root, which shows"
+            f" {', '.join(map(str, names))}; add its directory to the subset and to the mounts"
+        )
+
+
+class NoDevRootError(DevRootError, LookupError):
+    """Neither the driver root nor any fallback gives a dev root.
+
+    Attributes:
+        driver_root: where the driver root is in the container.
+        refusals: what each fallback answered, with the mounts that would mend it.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("driver_root", "refusals")
+
+    def __init__(self, driver_root: ContainerPath, *, refusals: tuple[Refusal, ...]) -> None:
+        self.driver_root = driver_root
+        self.refusals = refusals
+        super().__init__(
+            _lines(
+                f"no dev root for the driver root {driver_root}: it has no dev directory, and",
+                map(str, refusals),
+            )
+        )
+
+
+class MajorNotFoundError(DevRootError, LookupError):
+    """``/proc/devices`` does not list a driver.
+
+    Attributes:
+        name: the driver's name that was looked for.
+        section: ``character`` or ``block``.
+        known: the names that come near, if any.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("name", "section", "known")
+
+    def __init__(self, name: str, *, section: str, known: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.section = section
+        self.known = known
+        near = f" (it lists {', '.join(known)})" if known else ""
+        super().__init__(
+            f"/proc/devices lists no {section} device driver {name!r}{near};"
+            " is the kernel module loaded?"
+        )
+
+
+class InvalidNodeError(DevRootError, ValueError):
+    """A device node cannot be as described.
+
+    Attributes:
+        field: the field that is wrong.
+        value: its value.
+        reason: what would be right.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("field", "value", "reason")
+
+    def __init__(self, field: str, value: object, *, reason: str) -> None:
+        self.field = field
+        self.value = value
+        self.reason = reason
+        super().__init__(f"{field}={value!r}: {reason}")
+
+
+class ProcFileError(DevRootError, ValueError):
+    """A file below ``/proc`` does not say what it should.
+
+    Attributes:
+        path: the file.
+        reason: what is wrong with it.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("path", "reason")
+
+    def __init__(self, path: ContainerPath, *, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: {reason}")
+
+
+class ProcMaskedError(DevRootError, LookupError):
+    """What is asked for is hidden: something else is mounted over this part of ``/proc``.
+
+    Masked is not absent: the host may well have it.
+
+    Attributes:
+        path: the file or directory that was looked for.
+        reason: what hides it.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("path", "reason")
+
+    def __init__(self, path: ContainerPath, *, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(
+            f"{path} cannot be known here: {reason};"
+            " mount the host's /proc aside and give it as proc="
+        )
+
+
+class _OSError(DevRootError, OSError):
+    """An error with ``errno`` and ``filename`` whose text names the way out."""
+
+    def __init__(self, number: int, reason: str, filename: str) -> None:
+        super().__init__(number, reason, filename)
+
+    def __str__(self) -> str:
+        name = errno_module.errorcode.get(self.errno or 0, "error")
+        return f"{self.filename}: {self.strerror} [{name}: {os.strerror(self.errno or 0)}]"
+
+
+class DriverRootError(_OSError):
+    """The driver root is not a directory that can be looked into.
+
+    Attributes:
+        errno: ``ENOENT``, ``ENOTDIR``, ``ELOOP`` or ``EACCES``.
+        filename: the driver root in the container.
+        reason: what is wrong and what would be right.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("number", "reason", "filename")
+
+    def __init__(self, number: int, reason: str, filename: str) -> None:
+        self.number = number
+        self.reason = reason
+        super().__init__(number, reason, filename)
+
+
+class NodeError(_OSError):
+    """At least one device node could not be made as asked; nothing else was stopped by it.
+
+    Attributes:
+        errno: of the first cause.
+        filename: of the first cause.
+        report: what became of every node.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("number", "reason", "filename", "report")
+
+    def __init__(self, number: int, reason: str, filename: str, *, report: Report) -> None:
+        self.number = number
+        self.reason = reason
+        self.report = report
+        super().__init__(number, reason, filename)
