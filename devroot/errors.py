@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from devroot._roots import Refusal
 
 __all__ = [
+    "AmbiguousMajorError",
+    "CapabilityNotFoundError",
     "DevRootError",
     "DriverRootError",
     "InvalidMountError",
     "InvalidNodeError",
     "InvalidPathError",
+    "InvalidTreeError",
     "MajorNotFoundError",
     "MountInfoError",
     "MountTablesDisagreeError",
@@ -261,21 +264,74 @@ class MajorNotFoundError(DevRootError, LookupError):
         name: the driver's name that was looked for.
         section: ``character`` or ``block``.
         known: the names that come near, if any.
+        path: the file that was read, if it was another one than ``/proc/devices``.
 
     .. versionadded:: 0.1.0
     """
 
-    _fields = ("name", "section", "known")
+    _fields = ("name", "section", "known", "path")
 
-    def __init__(self, name: str, *, section: str, known: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        section: str,
+        known: tuple[str, ...] = (),
+        path: ContainerPath | None = None,
+    ) -> None:
         self.name = name
         self.section = section
         self.known = known
+        self.path = path
         near = f" (it lists {', '.join(known)})" if known else ""
         super().__init__(
-            f"/proc/devices lists no {section} device driver {name!r}{near};"
+            f"{path or '/proc/devices'} lists no {section} device driver {name!r}{near};"
             " is the kernel module loaded?"
         )
+
+
+class AmbiguousMajorError(DevRootError, LookupError):
+    """``/proc/devices`` lists a driver with several majors where one was asked for.
+
+    Attributes:
+        name: the driver's name.
+        section: ``character`` or ``block``.
+        majors: all of its majors (decimal), in the order of the file.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("name", "section", "majors")
+
+    def __init__(self, name: str, *, section: str, majors: tuple[int, ...]) -> None:
+        self.name = name
+        self.section = section
+        self.majors = majors
+        super().__init__(
+            f"the {section} device driver {name!r} has several majors:"
+            f" {', '.join(map(str, majors))}; ask for all of them and choose"
+        )
+
+
+class CapabilityNotFoundError(DevRootError, LookupError):
+    """The driver has no such capability, and nothing hides that part of ``/proc``.
+
+    Attributes:
+        name: the capability that was looked for, such as ``mig/config``.
+        path: the file that would describe it.
+        known: what is there instead, if that is known.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("name", "path", "known")
+
+    def __init__(self, name: str, *, path: ContainerPath, known: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.path = path
+        self.known = known
+        there = f"; there are {', '.join(known)}" if known else ""
+        super().__init__(f"the driver has no capability {name!r} ({path}){there}")
 
 
 class InvalidNodeError(DevRootError, ValueError):
@@ -296,6 +352,24 @@ class InvalidNodeError(DevRootError, ValueError):
         self.value = value
         self.reason = reason
         super().__init__(f"{field}={value!r}: {reason}")
+
+
+class InvalidTreeError(DevRootError, ValueError):
+    """What a test asks of a `devroot.testing.TreeFileSystem` cannot be understood.
+
+    Attributes:
+        text: the line or the call.
+        reason: what is wrong with it and what would be right.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("text", "reason")
+
+    def __init__(self, text: str, *, reason: str) -> None:
+        self.text = text
+        self.reason = reason
+        super().__init__(f"tree {text!r}: {reason}")
 
 
 class ProcFileError(DevRootError, ValueError):
