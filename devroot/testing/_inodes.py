@@ -1,0 +1,305 @@
+"""Inodes in memory, and what the kernel lets one do with the names of one file system.
+
+Nothing here knows a path: errors are `OSError` with ``errno`` alone, and whoever knows the path
+adds it. The answers are those of Linux on a tmpfs.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from devroot._filesystem import FileStatus, FileType
+from devroot.errors import InvalidPathError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME_MAX: Final = 255
+"""The longest name in a directory, in bytes; see limits.h(0p) and path_resolution(7)."""
+
+PATH_MAX: Final = 4096
+"""The longest path text in bytes, the NUL at its end included."""
+
+MAJOR_MAX: Final = 2**12 - 1
+MINOR_MAX: Final = 2**20 - 1
+"""The kernel's dev_t has 12 bits of major and 20 bits of minor (MINORBITS in linux/kdev_t.h)."""
+
+_SET_UID: Final = 0o4000
+_SET_GID: Final = 0o2000
+_GROUP_EXECUTE: Final = 0o010
+
+
+def kernel_error(number: int) -> OSError:
+    """Return the `OSError` of an errno; the caller adds the file name."""
+    return OSError(number, os.strerror(number))
+
+
+def encoded_length(text: str) -> int:
+    """Return how many bytes the kernel sees of *text*."""
+    return len(text.encode("utf-8", "surrogateescape"))
+
+
+def check_name(name: str) -> None:
+    """Refuse what is not a single component.
+
+    Raises:
+        InvalidPathError: it is empty, ``.`` or ``..``, or holds a slash or a NUL.
+    """
+    reason = ""
+    if name in {"", ".", ".."}:
+        reason = "it is empty" if not name else "it stands for a directory itself"
+    elif "/" in name:
+        reason = "it holds a slash; open the directory that it names first"
+    elif "\0" in name:
+        reason = "it holds a NUL"
+    if reason:
+        raise InvalidPathError(name, kind="name in a directory", reason=reason)
+
+
+@attrs.define(eq=False, kw_only=True, repr=False)
+class Inode:
+    """One file, whatever names it has.
+
+    Attributes:
+        number: of the inode in its file system.
+        device: of the file system (``st_dev``).
+        mode: permission, set-ID and sticky bits (octal, at most 0o7777).
+        major: major number (decimal) of a device node, else 0.
+        minor: minor number (decimal) of a device node, else 0.
+        content: of a regular file.
+        target: of a symbolic link.
+        entries: of a directory.
+        names: how many names lead here; a directory has at most one.
+        locked_by: who holds the exclusive flock(2) lock.
+    """
+
+    type: FileType
+    number: int
+    device: int
+    mode: int
+    uid: int = 0
+    gid: int = 0
+    major: int = 0
+    minor: int = 0
+    content: bytes = b""
+    target: str = ""
+    entries: dict[str, Inode] = attrs.field(factory=dict[str, "Inode"])
+    names: int = 0
+    locked_by: object = None
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether this is a directory."""
+        return self.type is FileType.DIRECTORY
+
+    @property
+    def links(self) -> int:
+        """What stat(2) says: a directory counts its own ``.`` and the ``..`` of each child."""
+        if not self.is_directory or not self.names:
+            return self.names
+        return 2 + sum(child.is_directory for child in self.entries.values())
+
+    @property
+    def size(self) -> int:
+        """What stat(2) says in bytes; 0 for a directory, where it differs by file system."""
+        return len(self.content) or encoded_length(self.target)
+
+    def status(self) -> FileStatus:
+        """Return what stat(2) says."""
+        return FileStatus(
+            type=self.type,
+            mode=self.mode,
+            uid=self.uid,
+            gid=self.gid,
+            major=self.major,
+            minor=self.minor,
+            links=self.links,
+            size=self.size,
+            device=self.device,
+            inode=self.number,
+        )
+
+    def own(self, *, uid: int | None, gid: int | None) -> None:
+        """Change the owner as chown(2) does: on a file, the set-ID bits go."""
+        self.uid = self.uid if uid is None else uid
+        self.gid = self.gid if gid is None else gid
+        if not self.is_directory:
+            self.mode &= ~_SET_UID
+            if self.mode & _GROUP_EXECUTE:
+                self.mode &= ~_SET_GID
+
+    def child(self, name: str) -> Inode:
+        """Return the file *name* in this directory.
+
+        Raises:
+            OSError: ``ENOENT``, also in a directory that was deleted; ``ENAMETOOLONG``.
+        """
+        if not self.names:
+            raise kernel_error(errno.ENOENT)
+        if encoded_length(name) > NAME_MAX:
+            raise kernel_error(errno.ENAMETOOLONG)
+        try:
+            return self.entries[name]
+        except KeyError:
+            raise kernel_error(errno.ENOENT) from None
+
+    def check_free(self, name: str) -> None:
+        """Check that *name* can be made in this directory.
+
+        Raises:
+            OSError: ``ENOENT`` if this directory was deleted; ``ENAMETOOLONG``; ``EEXIST``.
+        """
+        if self.has(name):
+            raise kernel_error(errno.EEXIST)
+
+    def has(self, name: str) -> bool:
+        """Whether *name* exists in this directory.
+
+        Raises:
+            OSError: ``ENOENT`` if this directory was deleted; ``ENAMETOOLONG``.
+        """
+        try:
+            self.child(name)
+        except FileNotFoundError:
+            if not self.names:
+                raise
+            return False
+        return True
+
+    def add(self, name: str, inode: Inode) -> None:
+        """Give *inode* the name *name*, which is known to be free."""
+        self.entries[name] = inode
+        inode.names += 1
+
+    def drop(self, name: str) -> Inode:
+        """Take the name *name* away, which is known to exist, and return what it led to."""
+        inode = self.entries.pop(name)
+        inode.names -= 1
+        return inode
+
+    def contains(self, other: Inode) -> bool:
+        """Whether *other* is this directory or lies below it."""
+        return self is other or any(
+            child.contains(other) for child in self.entries.values() if child.is_directory
+        )
+
+    def walk(self, path: str = "") -> Iterator[tuple[str, Inode]]:
+        """Yield every name below this directory with its path, in the order of the names."""
+        for name, inode in sorted(self.entries.items()):
+            yield f"{path}/{name}", inode
+            yield from inode.walk(f"{path}/{name}")
+
+
+@attrs.define(eq=False)
+class Volume:
+    """One file system: it numbers the inodes and holds the root directory.
+
+    Attributes:
+        device: what ``st_dev`` says of every file in it.
+    """
+
+    device: int
+    _last: int = 0
+    root: Inode = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.root = self.new(FileType.DIRECTORY, mode=0o755)
+        self.root.names = 1
+
+    def new(self, type: FileType, *, mode: int) -> Inode:
+        """Return a new inode that has no name yet."""
+        self._last += 1
+        return Inode(type=type, number=self._last, device=self.device, mode=mode)
+
+
+def link(source: Inode, name: str, target: Inode, to_name: str) -> None:
+    """Give *name* in the directory *source* the second name *to_name* in *target*.
+
+    As linkat(2) does, without following a symbolic link.
+
+    Raises:
+        OSError: ``ENOENT``, ``EEXIST``, ``EXDEV``, ``EPERM`` if it is a directory.
+    """
+    inode = source.child(name)
+    target.check_free(to_name)
+    if source.device != target.device:
+        raise kernel_error(errno.EXDEV)
+    if inode.is_directory:
+        raise kernel_error(errno.EPERM)
+    target.add(to_name, inode)
+
+
+def unlink(directory: Inode, name: str) -> None:
+    """Remove *name* from *directory* as unlinkat(2) does.
+
+    Raises:
+        OSError: ``ENOENT``; ``EISDIR`` if it is a directory.
+    """
+    if directory.child(name).is_directory:
+        raise kernel_error(errno.EISDIR)
+    directory.drop(name)
+
+
+def remove_directory(directory: Inode, name: str) -> None:
+    """Remove the empty directory *name* from *directory*, by rmdir(2).
+
+    Raises:
+        OSError: ``ENOENT``, ``ENOTDIR``, ``ENOTEMPTY``.
+    """
+    inode = directory.child(name)
+    if not inode.is_directory:
+        raise kernel_error(errno.ENOTDIR)
+    if inode.entries:
+        raise kernel_error(errno.ENOTEMPTY)
+    directory.drop(name)
+
+
+def rename(source: Inode, name: str, target: Inode, to_name: str, *, replace: bool) -> None:
+    """Move *name* in *source* to *to_name* in *target*, by renameat2(2).
+
+    Raises:
+        OSError: ``ENOENT``; ``EEXIST`` unless *replace*; ``EXDEV``; ``EINVAL`` if a directory
+            would move into itself; ``ENOTDIR``, ``EISDIR`` or ``ENOTEMPTY`` if what is there
+            cannot be replaced.
+    """
+    if source.device != target.device:
+        raise kernel_error(errno.EXDEV)
+    inode = source.child(name)
+    existing = target.child(to_name) if target.has(to_name) else None
+    if existing is not None and not replace:
+        raise kernel_error(errno.EEXIST)
+    if inode.is_directory and inode.contains(target):
+        raise kernel_error(errno.EINVAL)
+    if existing is not None:
+        if existing.is_directory and existing.contains(source):
+            raise kernel_error(errno.ENOTEMPTY)
+        if existing is inode:
+            return  # two names of one file: rename(2) does nothing
+        if inode.is_directory and not existing.is_directory:
+            raise kernel_error(errno.ENOTDIR)
+        if existing.is_directory and not inode.is_directory:
+            raise kernel_error(errno.EISDIR)
+        if existing.entries:
+            raise kernel_error(errno.ENOTEMPTY)
+        target.drop(to_name)
+    source.drop(name)
+    target.add(to_name, inode)
+
+
+def check_target(target: str) -> None:
+    """Refuse what symlink(2) does not take as a target.
+
+    Raises:
+        InvalidPathError: it holds a NUL.
+        OSError: ``ENOENT`` if it is empty; ``ENAMETOOLONG`` from 4096 bytes on.
+    """
+    if "\0" in target:
+        raise InvalidPathError(target, kind="target of a link", reason="it holds a NUL")
+    if not target:
+        raise kernel_error(errno.ENOENT)
+    if encoded_length(target) >= PATH_MAX:
+        raise kernel_error(errno.ENAMETOOLONG)
