@@ -1,0 +1,141 @@
+"""The package as a whole: what it exports, what importing it costs, what it is made of."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import inspect
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import devroot
+import devroot.errors
+
+ROOMS = ["devroot"]
+ROOMS += [
+    module.name
+    for module in pkgutil.walk_packages(devroot.__path__, "devroot.")
+    if not module.name.endswith("__main__")
+]
+ENTRANCES = [name for name in ROOMS if not any(part[0] == "_" for part in name.split("."))]
+HEAVY = {"argparse", "ctypes", "json", "pathlib", "pyudev", "subprocess", "tempfile"}
+
+
+def run_fresh(programme: str) -> str:
+    """Return what a fresh interpreter prints, with the devroot of this test and no coverage."""
+    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
+    env["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", programme], capture_output=True, text=True, env=env, check=False
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def modules_after(statement: str) -> set[str]:
+    """Return the names of the modules that a fresh interpreter has after *statement*."""
+    return set(run_fresh(f"{statement}\nimport sys\nprint(*sys.modules)").split())
+
+
+def test_import_is_light() -> None:
+    """Importing devroot loads none of the heavy modules beyond what attrs has loaded."""
+    loaded = modules_after("import devroot")
+    assert "devroot" in loaded
+    assert {name for name in loaded - modules_after("import attrs") if name in HEAVY} == set()
+
+
+def test_version_is_that_of_the_metadata() -> None:
+    """The installed metadata has its version from the package: there is one place for it."""
+    try:
+        installed = importlib.metadata.version("devroot")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("devroot is imported from the working tree, without metadata")
+    assert installed == devroot.__version__
+
+
+def test_requirements_are_those_of_the_design() -> None:
+    """Three run-time dependencies, and no extras."""
+    try:
+        requirements = importlib.metadata.requires("devroot") or []
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("devroot is imported from the working tree, without metadata")
+    names = {requirement.split(">")[0] for requirement in requirements}
+    assert names == {"attrs", "pyudev", "typing-extensions"}
+
+
+def test_package_is_marked_as_typed() -> None:
+    """The marker of PEP 561 lies in the package, wherever that is imported from."""
+    assert Path(devroot.__file__).with_name("py.typed").exists()
+
+
+def test_each_room_can_be_entered_first() -> None:
+    """Every module imports in a fresh interpreter of its own: no order has to be kept."""
+    programme = f"""
+import importlib, os, sys, traceback
+import attrs
+for name in {ROOMS!r}:
+    child = os.fork()
+    if child == 0:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            print(name, error, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+    assert run_fresh(programme) == ""
+
+
+@pytest.mark.parametrize("entrance", ENTRANCES)
+def test_all_names_can_be_had(entrance: str) -> None:
+    """Each name in ``__all__`` stands there once, exists, and is shown by ``dir()``."""
+    module = importlib.import_module(entrance)
+    assert len(set(module.__all__)) == len(module.__all__)
+    assert set(module.__all__) <= set(dir(module))
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+
+
+@pytest.mark.parametrize("entrance", ENTRANCES)
+def test_all_is_complete(entrance: str) -> None:
+    """Whatever of the package has a public name at a public entrance is in ``__all__``."""
+    module = importlib.import_module(entrance)
+    own = {
+        name
+        for name, value in vars(module).items()
+        if name[0] != "_"
+        and getattr(value, "__module__", "").split(".")[0] == "devroot"
+        and (inspect.isclass(value) or inspect.isroutine(value))
+        and (value.__module__ == entrance or hasattr(module, "__path__"))
+    }
+    assert own <= set(module.__all__)
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    """A name that devroot does not have fails as it does for any other module."""
+    with pytest.raises(AttributeError, match="no_such_name"):
+        getattr(devroot, "no_such_name")  # noqa: B009 - the type checkers know as well
+
+
+def test_every_error_is_at_the_front_door() -> None:
+    """All errors can be imported from devroot itself, and are the same classes there."""
+    for name in devroot.errors.__all__:
+        assert getattr(devroot, name) is getattr(devroot.errors, name)
+
+
+@pytest.mark.parametrize("entrance", ENTRANCES)
+def test_public_names_say_since_when(entrance: str) -> None:
+    """Each exported class and function has a docstring that ends in when it came."""
+    module = importlib.import_module(entrance)
+    silent = [
+        name
+        for name in module.__all__
+        if (inspect.isclass(value := getattr(module, name)) or inspect.isroutine(value))
+        and ".. versionadded::" not in (value.__doc__ or "")
+    ]
+    assert silent == []
