@@ -266,10 +266,9 @@ class DevicePath(_LexicalPath):
     __slots__ = ()
 
     def __init__(self, text: str) -> None:
-        absolute = (
-            _DEV_PREFIX + text if isinstance(text, str) and text[:1] not in {"", "/"} else text
-        )
-        super().__init__(absolute)
+        if not isinstance(text, str):
+            raise PathKindError(text, wanted="DevicePath")
+        super().__init__(text if text[:1] in {"", "/"} else _DEV_PREFIX + text)
         if not self._text.startswith(_DEV_PREFIX):
             raise InvalidPathError(
                 text, kind="DevicePath", reason="a device node has a name below /dev"
@@ -289,6 +288,10 @@ class DevicePath(_LexicalPath):
             for count in range(len(names), 0, -1)
         )
 
+
+# For texts that are known to be normal; the constructors check theirs.
+host_path_of_normal: Final = HostPath._of_normal
+container_path_of_normal: Final = ContainerPath._of_normal
 
 PathT = TypeVar("PathT", HostPath, ContainerPath)
 

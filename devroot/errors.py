@@ -40,6 +40,7 @@ __all__ = [
     "PathKindError",
     "ProcFileError",
     "ProcMaskedError",
+    "ProcUnavailableError",
 ]
 
 
@@ -430,6 +431,25 @@ class DriverRootError(_OSError):
     Attributes:
         errno: ``ENOENT``, ``ENOTDIR``, ``ELOOP`` or ``EACCES``.
         filename: the driver root in the container.
+        reason: what is wrong and what would be right.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("number", "reason", "filename")
+
+    def __init__(self, number: int, reason: str, filename: str) -> None:
+        self.number = number
+        self.reason = reason
+        super().__init__(number, reason, filename)
+
+
+class ProcUnavailableError(_OSError):
+    """A file below ``/proc`` that is needed cannot be read.
+
+    Attributes:
+        errno: why; ``ENOENT`` where no procfs is mounted.
+        filename: the file.
         reason: what is wrong and what would be right.
 
     .. versionadded:: 0.1.0

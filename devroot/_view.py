@@ -1,0 +1,285 @@
+"""All that a process can see: its files, what was mounted for it, and its mount tables."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, final
+
+import attrs
+
+from devroot._local import LocalFileSystem
+from devroot._mounts import Mount, MountTable
+from devroot._mounttree import MountInfoTable
+from devroot._paths import ContainerPath, HostPath, PathT
+from devroot.errors import MountTablesDisagreeError, PathKindError, ProcUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from devroot._filesystem import FileSystem
+    from devroot._mountinfo import MountInfo
+
+ROOT: Final = ContainerPath("/")
+PROC: Final = ContainerPath("/proc")
+OWN_MOUNTINFO: Final = "self/mountinfo"
+# include/linux/proc_ns.h, PROC_USER_INIT_INO: the inode of the initial user namespace.
+INITIAL_USER_NAMESPACE: Final = "user:[4026531837]"
+# include/uapi/linux/capability.h; capabilities(7).
+CAP_MKNOD: Final = 27
+NO_MOUNTS: Final = MountInfoTable.parse(b"")
+_READ_ATTEMPTS: Final = 3
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ContainerView:
+    """A snapshot of what a process sees; `refresh` makes a new one.
+
+    Everything can be given as data. `of_process` and `of_host` read it from ``/proc``.
+
+    Attributes:
+        mounts: the mounts that were asked for. None means that nobody said; a table that is
+            given is complete, so what it does not list was not asked for.
+        mountinfo: this process's mount table.
+        host_mountinfo: the mount table of the host, if it is granted.
+        filesystem: through which all files are read and changed.
+        proc: where the procfs to read is; a container often sees a masked ``/proc``, and the
+            host's may be mounted aside.
+        initial_user_namespace: whether the process is in the initial user namespace, without
+            which mknod(2) fails; None if that is not known.
+        effective_capabilities: the bits of the process's effective set, capabilities(7); None
+            if they are not known.
+        host_mountinfo_file: from which file `refresh` reads the host's table again.
+        read_at: when the tables were read (seconds of the monotonic clock); None for data.
+
+    Raises:
+        MountTablesDisagreeError: the two tables cannot be of one kernel and moment.
+
+    .. versionadded:: 0.1.0
+    """
+
+    mounts: MountTable | None = None
+    mountinfo: MountInfoTable[ContainerPath] = NO_MOUNTS
+    host_mountinfo: MountInfoTable[HostPath] | None = None
+    filesystem: FileSystem = attrs.field(factory=LocalFileSystem)
+    proc: ContainerPath = attrs.field(
+        default=PROC, validator=attrs.validators.instance_of(ContainerPath)
+    )
+    initial_user_namespace: bool | None = None
+    effective_capabilities: int | None = None
+    host_mountinfo_file: ContainerPath | None = attrs.field(default=None, eq=False)
+    read_at: float | None = attrs.field(default=None, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        if self.host_mountinfo is not None:
+            _require_one_kernel(self.mountinfo, self.host_mountinfo)
+
+    @classmethod
+    def of_process(
+        cls,
+        *,
+        mounts: MountTable | None = None,
+        host_mountinfo: ContainerPath | MountInfoTable[HostPath] | None = None,
+        proc: ContainerPath = PROC,
+        filesystem: FileSystem | None = None,
+    ) -> ContainerView:
+        """Return the view of this process, read from ``/proc/self``.
+
+        Args:
+            mounts: the mounts that were asked for, all of them; None if nobody says.
+            host_mountinfo: the host's mount table, or the file that holds it:
+                ``/proc/1/mountinfo`` where the pod has the host's PID namespace, or that file in
+                a host ``/proc`` mounted aside. It is never assumed, because PID 1 can be the
+                pause container's.
+            proc: where the procfs to read is.
+            filesystem: another file system than the real one.
+
+        Raises:
+            MountInfoError: a mount table cannot be understood.
+            MountTablesDisagreeError: the two tables cannot be of one kernel and moment, in three
+                attempts.
+            ProcUnavailableError: a mount table cannot be read.
+            PathKindError: *host_mountinfo* or *proc* is of another kind.
+        """
+        if not isinstance(proc, ContainerPath):
+            raise PathKindError(proc, wanted="ContainerPath")
+        if not (
+            host_mountinfo is None or isinstance(host_mountinfo, (ContainerPath, MountInfoTable))
+        ):
+            raise PathKindError(host_mountinfo, wanted="ContainerPath or MountInfoTable")
+        files = LocalFileSystem() if filesystem is None else filesystem
+
+        def read() -> ContainerView:
+            own = _read_table(files, proc, OWN_MOUNTINFO, paths=ContainerPath)
+            host, host_file = _host_table(files, host_mountinfo)
+            return cls(
+                mounts=mounts,
+                mountinfo=own,
+                host_mountinfo=host,
+                filesystem=files,
+                proc=proc,
+                initial_user_namespace=_read_user_namespace(files, proc),
+                effective_capabilities=_read_capabilities(files, proc),
+                host_mountinfo_file=host_file,
+                read_at=time.monotonic(),
+            )
+
+        return _until_they_agree(read)
+
+    @classmethod
+    def of_host(
+        cls, *, proc: ContainerPath = PROC, filesystem: FileSystem | None = None
+    ) -> ContainerView:
+        """Return the view of a process that runs on the host itself, in no container.
+
+        Every path is then the same on both sides, and the process's table is the host's. It is
+        for the caller to know that this holds; nothing in ``/proc`` proves it.
+
+        Args:
+            proc: where the procfs to read is.
+            filesystem: another file system than the real one.
+
+        Raises:
+            MountInfoError: the mount table cannot be understood.
+            ProcUnavailableError: it cannot be read.
+            PathKindError: *proc* is of another kind.
+        """
+        if not isinstance(proc, ContainerPath):
+            raise PathKindError(proc, wanted="ContainerPath")
+        return cls.of_process(
+            mounts=MountTable([Mount(host="/", container="/")]),
+            host_mountinfo=proc / OWN_MOUNTINFO,
+            proc=proc,
+            filesystem=filesystem,
+        )
+
+    def refresh(self) -> ContainerView:
+        """Return a new view of the same process: what was read from ``/proc`` is read again.
+
+        Plugins run for months, and mounts come and go; a view is a snapshot. What was given as
+        data stays, and so a view that was built from data alone is returned as it is.
+
+        Raises:
+            MountInfoError: as from `of_process`; `MountTablesDisagreeError` and
+                `ProcUnavailableError` likewise.
+        """
+        if self.read_at is None:
+            return self
+        return self.of_process(
+            mounts=self.mounts,
+            host_mountinfo=self.host_mountinfo_file or self.host_mountinfo,
+            proc=self.proc,
+            filesystem=self.filesystem,
+        )
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the tables were read; None for a view that was built from data."""
+        return None if self.read_at is None else time.monotonic() - self.read_at
+
+    def locate(
+        self, path: ContainerPath, *, root: ContainerPath = ROOT, follow_last: bool = True
+    ) -> ContainerPath:
+        """Return where *path* lies once the links on its existing part are followed.
+
+        The deepest existing ancestor decides; the rest of the names is added as it stands, and a
+        dangling link counts as a name that does not exist.
+
+        Args:
+            path: at or below *root*; it need not exist.
+            root: inside which links are followed, as after chroot(2).
+            follow_last: whether a link at *path* itself is followed.
+
+        Raises:
+            InvalidPathError: *path* does not lie below *root*.
+            OSError: a directory on the way cannot be looked into (``EACCES``), links loop
+                (``ELOOP``), or *root* does not exist (``ENOENT``).
+        """
+        names = [] if path == root else path.relative_to(root).split("/")
+        kept = len(names) if follow_last else max(len(names) - 1, 0)
+        while True:
+            try:
+                found = self.filesystem.resolve(root, "/" + "/".join(names[:kept]))
+            except (FileNotFoundError, NotADirectoryError):
+                if kept == 0:
+                    raise
+                kept -= 1
+            else:
+                return found / "/".join(names[kept:])
+
+
+def _until_they_agree(read: Callable[[], ContainerView]) -> ContainerView:
+    """Read anew when mounts changed between the reading of the two tables."""
+    for _ in range(_READ_ATTEMPTS - 1):
+        try:
+            return read()
+        except MountTablesDisagreeError:
+            continue
+    return read()
+
+
+def _host_table(
+    files: FileSystem, source: ContainerPath | MountInfoTable[HostPath] | None
+) -> tuple[MountInfoTable[HostPath] | None, ContainerPath | None]:
+    if isinstance(source, ContainerPath):
+        return _read_table(files, ROOT, str(source), paths=HostPath), source
+    return source, None
+
+
+def _read_table(
+    files: FileSystem, root: ContainerPath, unsafe_path: str, *, paths: type[PathT]
+) -> MountInfoTable[PathT]:
+    try:
+        return MountInfoTable.read(files, root, unsafe_path, paths=paths)
+    except OSError as error:
+        reason = "the mount table cannot be read; is a procfs mounted there?"
+        raise ProcUnavailableError(
+            error.errno or 0, reason, str(root / unsafe_path.lstrip("/"))
+        ) from error
+
+
+def _read_user_namespace(files: FileSystem, proc: ContainerPath) -> bool | None:
+    """Say whether this is the initial user namespace; the uid map can look so and lie."""
+    try:
+        return files.read_link(proc, "self/ns/user") == INITIAL_USER_NAMESPACE
+    except OSError:
+        return None
+
+
+def _read_capabilities(files: FileSystem, proc: ContainerPath) -> int | None:
+    """Return the effective capabilities, ``CapEff`` of proc_pid_status(5)."""
+    try:
+        status = files.read_bytes(proc, "self/status")
+    except OSError:
+        return None
+    for line in status.split(b"\n"):
+        name, _, value = line.partition(b":")
+        if name == b"CapEff":
+            return int(value, 16)
+    return None
+
+
+def _require_one_kernel(own: MountInfoTable[ContainerPath], host: MountInfoTable[HostPath]) -> None:
+    """Raise unless the two tables can be of one kernel and one moment.
+
+    A device number stands for one file system, which has one type; a mount ID stands for one
+    mount in the whole kernel. Both are used again later, by other file systems and mounts.
+    """
+    types = {mount.device: mount.fstype for mount in host}
+    by_id: dict[int, MountInfo[HostPath]] = {mount.mount_id: mount for mount in host}
+    for mount in own:
+        fstype = types.get(mount.device, mount.fstype)
+        if fstype != mount.fstype:
+            reason = (
+                f"device {mount.major}:{mount.minor} is {mount.fstype} in the one and {fstype}"
+                " in the other"
+            )
+            raise MountTablesDisagreeError(reason)
+        same_id = by_id.get(mount.mount_id)
+        if same_id is not None and _identity(same_id) != _identity(mount):
+            reason = f"{mount} and {same_id} have the same ID"
+            raise MountTablesDisagreeError(reason)
+
+
+def _identity(mount: MountInfo[PathT]) -> tuple[object, ...]:
+    return mount.parent_id, mount.device, mount.root, mount.deleted
