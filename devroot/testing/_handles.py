@@ -209,7 +209,7 @@ class TreeDirectory:
         """Give the file *name* a second name in *to*; never replaces."""
         target = self._target(to, to_name)
         with self._doing("link", name, str(target.path / to_name)):
-            _inodes.link(self._directory(), name, target._directory(), to_name)  # noqa: SLF001 - own kind
+            _inodes.link(self._directory(), name, self._sibling(target), to_name)
 
     def rename(self, name: str, to: Directory, to_name: str, /, *, replace: bool) -> None:
         """Move *name* to *to_name* in *to* in one step."""
@@ -218,7 +218,7 @@ class TreeDirectory:
             _inodes.rename(
                 self._directory(),
                 name,
-                target._directory(),  # noqa: SLF001 - own kind
+                self._sibling(target),
                 to_name,
                 replace=replace,
             )
@@ -278,6 +278,16 @@ class TreeDirectory:
         if not isinstance(to, TreeDirectory):
             raise PathKindError(to, wanted="TreeDirectory")
         return to
+
+    def _sibling(self, to: TreeDirectory) -> Inode:
+        """Return the directory that *to* has open, if it is in the same tree.
+
+        Raises:
+            OSError: ``EBADF`` after `close`; ``EXDEV``.
+        """
+        if to._kernel is not self._kernel:
+            raise kernel_error(errno.EXDEV)
+        return to._directory()
 
 
 def _check_node(type: FileType, *, major: int, minor: int) -> None:

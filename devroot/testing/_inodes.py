@@ -1,7 +1,8 @@
 """Inodes in memory, and what the kernel lets one do with the names of one file system.
 
 Nothing here knows a path: errors are `OSError` with ``errno`` alone, and whoever knows the path
-adds it. The answers are those of Linux on a tmpfs.
+adds it. The answers are those of Linux on a tmpfs. Both sides of an operation are of one file
+system; the caller sees to that.
 """
 
 from __future__ import annotations
@@ -222,12 +223,10 @@ def link(source: Inode, name: str, target: Inode, to_name: str) -> None:
     As linkat(2) does, without following a symbolic link.
 
     Raises:
-        OSError: ``ENOENT``, ``EEXIST``, ``EXDEV``, ``EPERM`` if it is a directory.
+        OSError: ``ENOENT``, ``EEXIST``; ``EPERM`` if it is a directory.
     """
     inode = source.child(name)
     target.check_free(to_name)
-    if source.device != target.device:
-        raise kernel_error(errno.EXDEV)
     if inode.is_directory:
         raise kernel_error(errno.EPERM)
     target.add(to_name, inode)
@@ -262,12 +261,10 @@ def rename(source: Inode, name: str, target: Inode, to_name: str, *, replace: bo
     """Move *name* in *source* to *to_name* in *target*, by renameat2(2).
 
     Raises:
-        OSError: ``ENOENT``; ``EEXIST`` unless *replace*; ``EXDEV``; ``EINVAL`` if a directory
-            would move into itself; ``ENOTDIR``, ``EISDIR`` or ``ENOTEMPTY`` if what is there
+        OSError: ``ENOENT``; ``EEXIST`` unless *replace*; ``EINVAL`` if a directory would move
+            into itself; ``ENOTDIR``, ``EISDIR`` or ``ENOTEMPTY`` if what is there
             cannot be replaced.
     """
-    if source.device != target.device:
-        raise kernel_error(errno.EXDEV)
     inode = source.child(name)
     existing = target.child(to_name) if target.has(to_name) else None
     if existing is not None and not replace:

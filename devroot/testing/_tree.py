@@ -291,7 +291,7 @@ class TreeFileSystem:
     ) -> Generator[Place]:
         names = [name for name in f"{root}/{unsafe_path}".split("/") if name not in {"", "."}]
         with self._kernel.doing(operation, "/" + "/".join(names)):
-            start = walk(self._top, f"{root}/")
+            start = Place(walk(self._top, f"{root}/").inode, str(root))
             place = walk(start, unsafe_path, follow_last=follow_last)
             try:
                 yield place

@@ -24,23 +24,13 @@ class Place:
 
     Attributes:
         inode: the file.
-        name: its name in the directory *above*; empty for the root of the tree.
-        above: the place of that directory; None for the root of the tree.
+        path: the text of the way.
+        above: the place of the directory that holds it; None for the root of the walk.
     """
 
     inode: Inode
-    name: str = ""
+    path: str = "/"
     above: Place | None = None
-
-    @property
-    def path(self) -> str:
-        """The text of the path from the root of the tree."""
-        names: list[str] = []
-        place = self
-        while place.above is not None:
-            names.append(place.name)
-            place = place.above
-        return "/" + "/".join(reversed(names))
 
     def path_of(self, name: str) -> str:
         """Return the text of the path of *name* in this place."""
@@ -52,7 +42,12 @@ class Place:
         Raises:
             OSError: ``ENOENT`` or ``ENAMETOOLONG``, with the path that was reached.
         """
-        return Place(self.inode.child(name), name, self)
+        path = self.path_of(name)
+        try:
+            return Place(self.inode.child(name), path, self)
+        except OSError as error:
+            error.filename = path
+            raise
 
 
 def walk(root: Place, unsafe_path: str, *, follow_last: bool = True) -> Place:
@@ -83,13 +78,9 @@ def walk(root: Place, unsafe_path: str, *, follow_last: bool = True) -> Place:
         if name in {"", "."}:
             continue
         if name == "..":
-            place = root if place is root else place.above or root
+            place = place.above or root
             continue
-        try:
-            found = place.enter(name)
-        except OSError as error:
-            error.filename = place.path_of(name)
-            raise
+        found = place.enter(name)
         if found.inode.type is FileType.SYMLINK and (pending or follow_last):
             links += 1
             if links > MAX_LINKS:
