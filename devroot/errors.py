@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from devroot._evidence import Reach
     from devroot._mknod import Report
     from devroot._mounts import Mount
     from devroot._paths import ContainerPath, DevicePath, HostPath
-    from devroot._reach import Reach
     from devroot._roots import Refusal
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "InvalidMountError",
     "InvalidNodeError",
     "InvalidPathError",
-    "InvalidTreeError",
+    "InvalidSceneError",
     "MajorNotFoundError",
     "MountInfoError",
     "MountTablesDisagreeError",
@@ -355,8 +355,8 @@ class InvalidNodeError(DevRootError, ValueError):
         super().__init__(f"{field}={value!r}: {reason}")
 
 
-class InvalidTreeError(DevRootError, ValueError):
-    """What a test asks of a `devroot.testing.TreeFileSystem` cannot be understood.
+class InvalidSceneError(DevRootError, ValueError):
+    """What a test asks of `devroot.testing` cannot be understood.
 
     Attributes:
         text: the line or the call.
@@ -370,7 +370,7 @@ class InvalidTreeError(DevRootError, ValueError):
     def __init__(self, text: str, *, reason: str) -> None:
         self.text = text
         self.reason = reason
-        super().__init__(f"tree {text!r}: {reason}")
+        super().__init__(f"{text}: {reason}")
 
 
 class ProcFileError(DevRootError, ValueError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from devroot._paths import ContainerPath, as_container_path
-from devroot.errors import InvalidTreeError
+from devroot.errors import InvalidSceneError
 from devroot.testing._inodes import kernel_error
 
 if TYPE_CHECKING:
@@ -113,9 +113,9 @@ class Faults:
         call = f"fail({operation!r})"
         if operation not in OPERATIONS:
             known = ", ".join(sorted(OPERATIONS))
-            raise InvalidTreeError(call, reason=f"no such operation; there are {known}")
+            raise InvalidSceneError(call, reason=f"no such operation; there are {known}")
         if nth < 1 or times < 1:
-            raise InvalidTreeError(call, reason="nth and times are counted from 1")
+            raise InvalidSceneError(call, reason="nth and times are counted from 1")
         text = None if path is None else str(as_container_path(path))
         self._faults.append(_Fault(error, operation, text, nth, times))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import attrs
 
 from devroot._filesystem import FileType
-from devroot.errors import InvalidTreeError
+from devroot.errors import InvalidSceneError
 from devroot.testing._inodes import MAJOR_MAX, MINOR_MAX
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def parse(text: str) -> Spec:
     """Return the file that *text* describes; see `TreeFileSystem` for the words.
 
     Raises:
-        InvalidTreeError: a word is unknown, missing or left over, or a number is out of range.
+        InvalidSceneError: a word is unknown, missing or left over, or a number is out of range.
     """
     line, _, content = text.partition("\n")
     try:
@@ -139,4 +139,4 @@ def _is_number(text: str, most: int) -> bool:
 
 
 def _refuse(line: str, reason: str) -> NoReturn:
-    raise InvalidTreeError(line, reason=reason)
+    raise InvalidSceneError(line, reason=reason)

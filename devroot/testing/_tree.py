@@ -62,7 +62,7 @@ class TreeFileSystem:
         device: the number of the file system (``st_dev``).
 
     Raises:
-        InvalidTreeError: a line cannot be understood.
+        InvalidSceneError: a line cannot be understood.
         OSError: a line contradicts one before it, as from the method for its type.
 
     .. versionadded:: 0.1.0
@@ -281,7 +281,7 @@ class TreeFileSystem:
             times: how many calls in a row fail.
 
         Raises:
-            InvalidTreeError: there is no such operation, or a number is below 1.
+            InvalidSceneError: there is no such operation, or a number is below 1.
         """
         self._kernel.faults.add(operation, error, path=path, nth=nth, times=times)
 

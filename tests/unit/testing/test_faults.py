@@ -133,5 +133,5 @@ def test_a_fault_that_never_comes_is_refused(
     operation: str, nth: int, times: int, reason: str
 ) -> None:
     """A slip in a fault is an error, for it would make a test that tests nothing."""
-    with pytest.raises(errors.InvalidTreeError, match=reason):
+    with pytest.raises(errors.InvalidSceneError, match=reason):
         TreeFileSystem().fail(operation, errno.EIO, nth=nth, times=times)

@@ -89,7 +89,7 @@ def test_the_root_is_listed_only_when_it_is_unusual() -> None:
 )
 def test_a_bad_line_is_refused(spec: str, reason: str) -> None:
     """A line that cannot be understood is an error that shows it and says what would be right."""
-    with pytest.raises(errors.InvalidTreeError) as caught:
+    with pytest.raises(errors.InvalidSceneError) as caught:
         TreeFileSystem([spec])
     assert reason in caught.value.reason
     assert caught.value.text == spec.partition("\n")[0]
