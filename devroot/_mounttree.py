@@ -43,6 +43,7 @@ class MountInfoTable(Generic[PathT]):
     """
 
     __slots__ = (
+        "_by_device",
         "_children",
         "_data",
         "_kind",
@@ -62,12 +63,14 @@ class MountInfoTable(Generic[PathT]):
     _children: dict[tuple[bytes, bytes], int]
     _root: int | None
     _orphans: dict[bytes, int]
+    _by_device: dict[bytes, list[int]]
     _records: dict[int, MountInfo[PathT]]
 
     def __init__(self, data: bytes, *, paths: type[PathT]) -> None:
         self._data = data
         self._kind = paths
         self._records = {}
+        self._by_device = {}
         self._lines = lines = data.split(b"\n")
         if not lines[-1]:
             lines.pop()
@@ -275,10 +278,20 @@ class MountInfoTable(Generic[PathT]):
                 yield mount
 
     def with_device(self, device: tuple[int, int]) -> tuple[MountInfo[PathT], ...]:
-        """Return every mount, visible or not, of the file system with this device number."""
-        text = b" %d:%d " % device
-        return tuple(
-            self._record(number) for number, line in enumerate(self._lines) if text in line
+        """Return every mount, visible or not, of the file system with this device number.
+
+        Args:
+            device: major and minor number (decimal).
+        """
+        if not self._by_device:
+            for number, line in enumerate(self._lines):
+                self._by_device.setdefault(line.split(b" ", 3)[2], []).append(number)
+        return tuple(map(self._record, self._by_device.get(b"%d:%d" % device, ())))
+
+    def names_source(self, source: str) -> bool:
+        """Whether a mount has the source *source*, a text without blanks and backslashes."""
+        return f" {source} ".encode() in self._data and any(
+            mount.source == source for mount in self
         )
 
     def render(self) -> bytes:

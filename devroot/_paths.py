@@ -290,8 +290,8 @@ class DevicePath(_LexicalPath):
 
 
 # For texts that are known to be normal; the constructors check theirs.
-host_path_of_normal: Final = HostPath._of_normal
-container_path_of_normal: Final = ContainerPath._of_normal
+host_path_of_normal: Final = HostPath._of_normal  # noqa: SLF001 - of this module
+container_path_of_normal: Final = ContainerPath._of_normal  # noqa: SLF001 - likewise
 
 PathT = TypeVar("PathT", HostPath, ContainerPath)
 

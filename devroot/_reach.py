@@ -1,0 +1,406 @@
+"""Whether a change below a container path is seen on the host: rules over mount tables.
+
+The first rule that holds decides. A rule is a function of a `_Case` that returns a finding, or
+None to pass the case on; `_RULES` lists them in their order. No rule guesses: where two different
+set-ups look the same from inside, the answer is `Verdict.UNKNOWN`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from devroot._evidence import Evidence, EvidenceCode, Reach, Verdict
+from devroot._mounts import Mount, MountTable
+from devroot._paths import HostPath
+from devroot._view import CAP_MKNOD, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from devroot._mountinfo import MountInfo
+    from devroot._paths import ContainerPath
+    from devroot._view import ContainerView
+
+HOST_ROOT: Final = HostPath("/")
+HOST_DEV: Final = HostPath("/dev")
+# Mounts of their own below the host's /dev, which a bind of devtmpfs alone does not show:
+# systemd's mount_table and file-hierarchy(7).
+_MOUNTS_IN_HOST_DEV: Final = ("/pts", "/shm", "/mqueue", "/hugepages")
+_OWN_KERNEL_ROOTS: Final = ("virtiofs", "9p")
+_KATA_SOURCE: Final = "kataShared"
+
+
+@attrs.frozen(kw_only=True)
+class _Case:
+    """One question with all that the rules look at.
+
+    Attributes:
+        view: the view it is asked in.
+        place: the path with the links on its existing part followed.
+        mount: the mount that serves the place.
+        within: the place as a path in the mounted file system.
+        declared: the declared mount that covers the place and is really there, if any.
+        table: the declared mounts, at the places where they are; None if nobody said.
+    """
+
+    view: ContainerView
+    place: ContainerPath
+    mount: MountInfo[ContainerPath]
+    within: str
+    declared: Mount | None
+    table: MountTable | None
+
+    @property
+    def claimed(self) -> HostPath | None:
+        """The host path that the declared mounts give for the place."""
+        if self.table is None or self.declared is None or self.declared.host is None:
+            return None
+        return self.table.to_host(self.place)
+
+    @property
+    def is_own_root(self) -> bool:
+        """Whether the process's root mount serves the place."""
+        root = self.view.mountinfo.covering(ROOT)
+        return root is not None and root.mount_id == self.mount.mount_id
+
+
+@attrs.frozen
+class _Finding:
+    """What a rule found: the verdict, its reasons, and the host paths, the best first."""
+
+    verdict: Verdict
+    evidence: tuple[Evidence, ...]
+    host_paths: tuple[HostPath, ...] = ()
+
+
+def _finding(
+    verdict: Verdict, code: EvidenceCode, text: str, host_path: HostPath | None = None
+) -> _Finding:
+    paths = () if host_path is None else (host_path,)
+    return _Finding(verdict, (Evidence(code, text),), paths)
+
+
+def examine(
+    view: ContainerView, container_path: ContainerPath, *, declared: MountTable | None = None
+) -> Reach:
+    """Say whether a change at a path is seen on the host, and where.
+
+    Links on the existing part of the path are followed inside the view first. The answer is for
+    this path alone: a runtime binds single device files onto a private ``/dev``.
+
+    Args:
+        view: what the process sees.
+        container_path: the path; it need not exist.
+        declared: the declared mounts to go by instead of ``view.mounts``. While the view's own
+            are not given, nothing follows from what *declared* does not list.
+
+    Returns:
+        The verdict with its evidence; never a guess presented as a proof.
+
+    Raises:
+        OSError: the existing part of the path cannot be followed (``EACCES``, ``ELOOP``).
+        MountInfoError: a mount table lost lines that matter here.
+        PathKindError: *container_path* is not a container path.
+    """
+    return examine_place(view, view.locate(container_path), asked=container_path, declared=declared)
+
+
+def examine_place(
+    view: ContainerView,
+    place: ContainerPath,
+    *,
+    asked: ContainerPath,
+    declared: MountTable | None,
+) -> Reach:
+    """Say the same as `examine` of a place whose links have been followed already."""
+    mount = view.mountinfo.covering(place)
+    if mount is None:
+        evidence = Evidence(
+            EvidenceCode.NO_MOUNT,
+            f"the mount table lists no mount that serves {place}; the root may be no mount point",
+        )
+        return Reach(container_path=asked, verdict=Verdict.UNKNOWN, evidence=(evidence,))
+    table = _where_they_are(view, view.mounts if declared is None else declared)
+    there, weighed = _declared_there(view, table, place, mount)
+    case = _Case(
+        view=view,
+        place=place,
+        mount=mount,
+        within=mount.place_of(place),
+        declared=there,
+        table=table,
+    )
+    covered = Evidence(EvidenceCode.COVERED, f"{mount} serves {place}")
+    finding = next(found for rule in _RULES if (found := rule(case)) is not None)
+    return Reach(
+        container_path=asked,
+        verdict=finding.verdict,
+        host_path=finding.host_paths[0] if finding.host_paths else None,
+        host_paths=finding.host_paths,
+        evidence=(covered, *weighed, *finding.evidence),
+        blockers=tuple(_blockers(case)),
+        mount=mount,
+    )
+
+
+def _where_they_are(view: ContainerView, table: MountTable | None) -> MountTable | None:
+    """Return the table with the links in its mount points followed, as a runtime did.
+
+    ``/var/run/cdi`` is mounted at ``/run/cdi`` in an image where ``/var/run`` is a link.
+    """
+    if table is None or all(_is_mount_point(view, mount.container) for mount in table):
+        return table
+    return MountTable(
+        mount
+        if _is_mount_point(view, mount.container)
+        else attrs.evolve(mount, container=view.locate(mount.container))
+        for mount in table
+    )
+
+
+def _is_mount_point(view: ContainerView, path: ContainerPath) -> bool:
+    mount = view.mountinfo.covering(path)
+    return mount is not None and mount.mount_point == path
+
+
+def _declared_there(
+    view: ContainerView,
+    table: MountTable | None,
+    place: ContainerPath,
+    mount: MountInfo[ContainerPath],
+) -> tuple[Mount | None, list[Evidence]]:
+    """Return the declared mount that covers the place, if a mount really is there, and why."""
+    declared = None if table is None else table.covering(place)
+    if table is None or (declared is None and view.mounts is None):
+        text = "nobody said which mounts were asked for"
+        return None, [Evidence(EvidenceCode.MOUNTS_NOT_GIVEN, text)]
+    if declared is None:
+        text = f"the mounts that were asked for do not cover {place}"
+        return None, [Evidence(EvidenceCode.NOT_DECLARED, text)]
+    if not mount.mount_point.is_relative_to(declared.container):
+        text = f"{declared} was asked for, but nothing is mounted at {declared.container}"
+        return None, [Evidence(EvidenceCode.NOT_THERE, text)]
+    if declared.host is None:
+        text = f"what is mounted at {declared.container} is not from a known host path"
+        return declared, [Evidence(EvidenceCode.NO_HOST_SIDE, text)]
+    text = f"{declared} was asked for, which makes it host path {table.to_host(place)}"
+    return declared, [Evidence(EvidenceCode.DECLARED_AS, text)]
+
+
+def _stale(case: _Case) -> _Finding | None:
+    """Hold where what was mounted has been deleted: its root, or the directory at the place."""
+    again = "mount it anew, for instance by restarting the pod, or mount its parent directory"
+    if case.mount.deleted:
+        text = f"{case.mount.root} was deleted after it was mounted; {again}"
+        return _finding(Verdict.STALE, EvidenceCode.DELETED_ROOT, text)
+    directory = _existing_directory(case)
+    if directory is not None:
+        text = f"{directory} has no links left: it was deleted while it was mounted; {again}"
+        return _finding(Verdict.STALE, EvidenceCode.NO_LINKS, text)
+    return None
+
+
+def _existing_directory(case: _Case) -> ContainerPath | None:
+    """Return the deepest existing directory at or above the place if it has no links left."""
+    for path in (case.place, *case.place.parents):
+        try:
+            status = case.view.filesystem.status(ROOT, str(path))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if status.is_directory:
+            return path if status.links == 0 else None
+    return None
+
+
+def _own_root(case: _Case) -> _Finding | None:
+    """Hold where the container's own root serves the place, and nobody asked for it there."""
+    if case.is_own_root and case.declared is None:
+        text = "it is the root of this container, where no mount from the host covers it"
+        return _finding(Verdict.PRIVATE, EvidenceCode.OWN_ROOT, text)
+    return None
+
+
+def _joined(case: _Case) -> _Finding | None:
+    """Hold where the host's table is granted: it shows the same place, or it does not.
+
+    A device number stands for one file system, so a host mount of it whose root is a prefix of
+    the place shows the place too, if that mount is what the host sees there.
+    """
+    table = case.view.host_mountinfo
+    if table is None or case.mount.is_outside:
+        return None
+    found: list[HostPath] = []
+    others: list[HostPath] = []
+    for mount in table.with_device(case.mount.device):
+        host_path = _host_path_by(mount, case.within)
+        if host_path is None or table.covering(host_path) != mount:
+            continue
+        same = _superblock_options(mount) == _superblock_options(case.mount)
+        (found if same else others).append(host_path)
+    if not found and others:
+        text = (
+            f"the host has a file system of the same number at {others[0]}, but with other"
+            " options, so the two tables may be of different moments"
+        )
+        return _finding(Verdict.UNKNOWN, EvidenceCode.OTHER_OPTIONS, text)
+    if not found:
+        text = "the host's mount table shows this place at no host path"
+        return _finding(Verdict.PRIVATE, EvidenceCode.NOT_ON_HOST, text)
+    claimed = case.claimed
+    ordered = sorted(found, key=lambda path: (path != claimed, len(path.parts), path))
+    text = f"the host's mount table shows this place at {ordered[0]}"
+    evidence: tuple[Evidence, ...] = (Evidence(EvidenceCode.JOINED, text),)
+    if claimed is not None and ordered[0] != claimed:
+        text = f"the host's table knows it by another name than {claimed}, which may hold a link"
+        evidence = (Evidence(EvidenceCode.ALIAS, text), *evidence)
+    return _Finding(Verdict.HOST, evidence, tuple(dict.fromkeys(ordered)))
+
+
+def _host_path_by(mount: MountInfo[HostPath], within: str) -> HostPath | None:
+    """Return where a host mount shows the place *within* its file system; None if it does not."""
+    root = mount.root.rstrip("/")
+    if mount.deleted or mount.is_outside or not (within + "/").startswith(root + "/"):
+        return None
+    return mount.mount_point / within[len(root) :].lstrip("/")
+
+
+def _superblock_options(mount: MountInfo[HostPath] | MountInfo[ContainerPath]) -> frozenset[str]:
+    """Return the options of the file system; btrfs shows the mount's own root among them."""
+    options = mount.super_options.split(",")
+    return frozenset(text for text in options if not text.startswith(("subvol=", "subvolid=")))
+
+
+def _own_kernel(case: _Case) -> _Finding | None:
+    """Hold in Kata, gVisor and micro-VMs, whose devtmpfs is the guest's."""
+    root = case.view.mountinfo.covering(ROOT)
+    if root is not None and root.fstype in _OWN_KERNEL_ROOTS:
+        text = f"the root is {root.fstype}, so the container may have a kernel of its own"
+    elif case.view.mountinfo.names_source(_KATA_SOURCE):
+        text = f"a mount has the source {_KATA_SOURCE}, so the container has a kernel of its own"
+    else:
+        return None
+    return _finding(Verdict.UNKNOWN, EvidenceCode.OWN_KERNEL, text, case.claimed)
+
+
+def _below_host_dev(case: _Case) -> _Finding | None:
+    """Hold for ``/dev`` in a bind of the host's ``/`` that did not bring its submounts along.
+
+    On every host ``/dev`` is a mount of its own, and what lies below it is seen by nobody.
+    """
+    claimed = case.claimed
+    if (
+        claimed is not None
+        and claimed.is_relative_to(HOST_DEV)
+        and case.declared is not None
+        and case.declared.host == HOST_ROOT
+        and case.mount.mount_point == case.declared.container
+    ):
+        text = (
+            f"the bind of / at {case.mount.mount_point} shows the directory that the host hides"
+            " below its /dev; bind / recursively (rbind), or /dev as well"
+        )
+        return _finding(Verdict.PRIVATE, EvidenceCode.BELOW_HOST_DEV, text)
+    return None
+
+
+def _devtmpfs(case: _Case) -> _Finding | None:
+    """Hold on devtmpfs, of which a kernel has one instance; drivers/base/devtmpfs.c."""
+    if case.mount.fstype != "devtmpfs":
+        return None
+    claimed = case.claimed
+    apart = any(
+        case.within == name or case.within.startswith(name + "/") for name in _MOUNTS_IN_HOST_DEV
+    )
+    if claimed is not None and not apart and claimed == HOST_DEV / case.within.lstrip("/"):
+        text = f"devtmpfs has one instance, and {claimed} was asked for: it is the host's /dev"
+        return _finding(Verdict.HOST, EvidenceCode.DEVTMPFS, text, claimed)
+    text = (
+        "the host has a mount of its own there, which hides this part of devtmpfs"
+        if apart
+        else "it is devtmpfs, but nothing tells where the host shows it"
+    )
+    return _finding(Verdict.UNKNOWN, EvidenceCode.DEVTMPFS_ELSEWHERE, text, claimed)
+
+
+def _tmpfs_at_dev(case: _Case) -> _Finding | None:
+    """Hold on a tmpfs at ``/dev``, which every runtime makes, and which a node's own can be.
+
+    In a container on a host whose ``/dev`` is a tmpfs (a node that is a container itself), a bind
+    of that and the runtime's own have identical lines. Only a second mount of it can tell.
+    """
+    mount = case.mount
+    if mount.fstype != "tmpfs" or mount.root != "/" or str(mount.mount_point) != "/dev":
+        return None
+    if case.declared is None and case.view.mounts is not None:
+        text = "it is a tmpfs at /dev that nobody asked for: the runtime's own"
+        return _finding(Verdict.PRIVATE, EvidenceCode.RUNTIME_DEV, text)
+    other = _corroboration(case)
+    if other is not None:
+        text = f"{other} shows the same file system, so the one at /dev is the host's"
+        return _finding(Verdict.DECLARED, EvidenceCode.CORROBORATED, text, case.claimed)
+    text = "a tmpfs at /dev can be the runtime's own as well as the host's"
+    return _finding(Verdict.UNKNOWN, EvidenceCode.TMPFS_AT_DEV, text, case.claimed)
+
+
+def _corroboration(case: _Case) -> Mount | None:
+    """Return another declared mount of the same host path that shows the same directory."""
+    declared = case.declared
+    if case.table is None or declared is None or declared.host is None:
+        return None
+    for mount in case.table:
+        if mount.host == declared.host and mount.container != declared.container:
+            other = case.view.mountinfo.covering(mount.container)
+            if (
+                other is not None
+                and other.mount_point == mount.container
+                and (other.device, other.root) == (case.mount.device, case.mount.root)
+            ):
+                return mount
+    return None
+
+
+def _declared(case: _Case) -> _Finding:
+    """Hold always: a declared mount from a known host path is there, or nothing decides."""
+    claimed = case.claimed
+    if claimed is None or case.declared is None:
+        text = "nothing tells whether the host sees it"
+        return _finding(Verdict.UNKNOWN, EvidenceCode.UNDECIDED, text)
+    if case.mount.mount_point == case.declared.container:
+        text = f"a mount is there as asked for; {claimed} is not proved"
+        return _finding(Verdict.DECLARED, EvidenceCode.DECLARED, text, claimed)
+    text = f"a mount that came along below {case.declared.container}; {claimed} is not proved"
+    return _finding(Verdict.DECLARED, EvidenceCode.SUBMOUNT, text, claimed)
+
+
+_RULES: Final[tuple[Callable[[_Case], _Finding | None], ...]] = (
+    _stale,
+    _own_root,
+    _joined,
+    _own_kernel,
+    _below_host_dev,
+    _devtmpfs,
+    _tmpfs_at_dev,
+    _declared,
+)
+
+
+def _blockers(case: _Case) -> Iterator[Evidence]:
+    """Yield what stands in the way of making or opening a node at the place."""
+    mount, view = case.mount, case.view
+    if mount.read_only:
+        text = f"{mount} is read-only, so nothing can be made there; mount it without ro"
+        yield Evidence(EvidenceCode.READ_ONLY, text)
+    if mount.nodev:
+        text = f"{mount} has nodev, so device nodes on it cannot be opened; mount it without nodev"
+        yield Evidence(EvidenceCode.NODEV, text)
+    if view.initial_user_namespace is False:
+        text = (
+            "this is not the initial user namespace, where mknod(2) of a device fails whatever"
+            " the capabilities; run the pod with hostUsers: true"
+        )
+        yield Evidence(EvidenceCode.USER_NAMESPACE, text)
+    if view.effective_capabilities is not None and not view.effective_capabilities >> CAP_MKNOD & 1:
+        text = "CAP_MKNOD is not effective; add MKNOD to the container's capabilities"
+        yield Evidence(EvidenceCode.NO_CAP_MKNOD, text)
