@@ -1,3 +1,127 @@
-"""devroot."""
+"""Where the host's ``/dev`` is, for code that works for its host from inside a container.
+
+The names are loaded on first use, so that ``import devroot`` costs a plugin nothing that it does
+not need.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from devroot._device import DeviceNode
+    from devroot._evidence import ACCEPTED, Evidence, EvidenceCode, Reach, Verdict
+    from devroot._fallbacks import FirstOf, HostDevFallback, SubsetFallback
+    from devroot._filesystem import Directory, FileStatus, FileSystem, FileType
+    from devroot._local import LocalFileSystem
+    from devroot._majors import Majors
+    from devroot._mountinfo import MountInfo
+    from devroot._mounts import Mount, MountTable
+    from devroot._mounttree import MountInfoTable
+    from devroot._paths import ContainerPath, DevicePath, HostPath
+    from devroot._reach import examine
+    from devroot._roots import DevRoot, DriverRoot, Fallback, Refusal, RootFallback
+    from devroot._view import ContainerView
+    from devroot.errors import (
+        DevRootError,
+        DriverRootError,
+        InvalidMountError,
+        InvalidNodeError,
+        InvalidPathError,
+        MajorNotFoundError,
+        MountInfoError,
+        MountTablesDisagreeError,
+        NodeError,
+        NoDevRootError,
+        NotMountedError,
+        NotOnHostError,
+        OutsideSubsetError,
+        PathKindError,
+        ProcFileError,
+        ProcMaskedError,
+        ProcUnavailableError,
+    )
 
 __version__ = "0.1.0.dev0"
+
+# In the order in which they import each other, so that a name is found where it is defined.
+_ROOMS = (
+    "errors",
+    "_paths",
+    "_filesystem",
+    "_mountinfo",
+    "_mounttree",
+    "_mounts",
+    "_local",
+    "_view",
+    "_evidence",
+    "_reach",
+    "_majors",
+    "_device",
+    "_roots",
+    "_fallbacks",
+)
+
+__all__ = [
+    "ACCEPTED",
+    "ContainerPath",
+    "ContainerView",
+    "DevRoot",
+    "DevRootError",
+    "DeviceNode",
+    "DevicePath",
+    "Directory",
+    "DriverRoot",
+    "DriverRootError",
+    "Evidence",
+    "EvidenceCode",
+    "Fallback",
+    "FileStatus",
+    "FileSystem",
+    "FileType",
+    "FirstOf",
+    "HostDevFallback",
+    "HostPath",
+    "InvalidMountError",
+    "InvalidNodeError",
+    "InvalidPathError",
+    "LocalFileSystem",
+    "MajorNotFoundError",
+    "Majors",
+    "Mount",
+    "MountInfo",
+    "MountInfoError",
+    "MountInfoTable",
+    "MountTable",
+    "MountTablesDisagreeError",
+    "NoDevRootError",
+    "NodeError",
+    "NotMountedError",
+    "NotOnHostError",
+    "OutsideSubsetError",
+    "PathKindError",
+    "ProcFileError",
+    "ProcMaskedError",
+    "ProcUnavailableError",
+    "Reach",
+    "Refusal",
+    "RootFallback",
+    "SubsetFallback",
+    "Verdict",
+    "__version__",
+    "examine",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        for room in _ROOMS:
+            value: object = getattr(import_module(f"{__name__}.{room}"), name, None)
+            if value is not None:
+                globals()[name] = value
+                return value
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return __all__
