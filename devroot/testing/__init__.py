@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from devroot.testing._faults import Operation
 from devroot.testing._handles import TreeDirectory
+from devroot.testing._scenarios import Scenario, scenario, scenario_names
 from devroot.testing._tree import TreeFileSystem
 
-__all__ = ["Operation", "TreeDirectory", "TreeFileSystem"]
+__all__ = [
+    "Operation",
+    "Scenario",
+    "TreeDirectory",
+    "TreeFileSystem",
+    "scenario",
+    "scenario_names",
+]
