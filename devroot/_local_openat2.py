@@ -1,0 +1,108 @@
+"""Resolution inside a root in one system call, where the kernel and its filters let us."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Final
+
+from devroot import _syscalls
+from devroot._local_handle import held_path
+from devroot._local_walk import join
+from devroot._paths import ContainerPath
+
+RETRIES: Final = 128
+"""How often the kernel is asked at most while it answers ``EAGAIN``."""
+
+_REFUSALS: Final = {errno.ENOSYS, errno.EPERM, errno.EINVAL}
+"""What a kernel or a seccomp filter answers that does not know the call."""
+
+_DELETED: Final = " (deleted)"
+
+
+class Support:
+    """What was learnt of openat2(2) in this process; a copy in another one learns anew.
+
+    Only that it is not supported is remembered: a filter can also come later.
+
+    Attributes:
+        refused: the error number with which it is not supported; 0 as far as is known.
+        retries: how often it answered ``EAGAIN``.
+    """
+
+    __slots__ = ("refused", "retries")
+
+    def __init__(self) -> None:
+        self.refused = 0
+        self.retries = 0
+
+    def __reduce__(self) -> tuple[type[Support], tuple[()]]:
+        return Support, ()
+
+
+def lookup(root: ContainerPath, path: bytes, *, flags: int, support: Support) -> int | None:
+    """Return a descriptor of what *path* leads to inside *root*, or None if it cannot be had so.
+
+    None says nothing of the path: a walk finds it, or finds what is wrong and where.
+
+    Raises:
+        OSError: *root* cannot be opened as a directory.
+    """
+    if support.refused:
+        return None
+    flags |= os.O_PATH | os.O_CLOEXEC
+    base = os.open(str(root), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for _ in range(RETRIES):
+            try:
+                return _syscalls.openat2(base, path, flags=flags)
+            except BlockingIOError:
+                support.retries += 1
+            except OSError as error:
+                if error.errno in _REFUSALS:
+                    support.refused = _refusal(base)
+                return None
+        return None
+    finally:
+        os.close(base)
+
+
+def _refusal(base: int) -> int:
+    """Return the error number with which even the root itself is refused; 0 if it is not.
+
+    So a file system in the tree cannot make the call look unsupported by its own errors.
+    """
+    try:
+        os.close(_syscalls.openat2(base, b"/", flags=os.O_PATH | os.O_CLOEXEC))
+    except OSError as error:
+        return (error.errno or 0) if error.errno in _REFUSALS else 0
+    return 0
+
+
+def place_of(descriptor: int, root: ContainerPath) -> ContainerPath | None:
+    """Return where the file that *descriptor* holds lies below *root*, or None if that is unsure.
+
+    The kernel knows it without links, see proc_pid_fd(5), and so *root* is then asked likewise.
+    """
+    try:
+        place = os.readlink(held_path(descriptor))
+        below = _below(place, str(root))
+        if below is None:
+            base = os.open(str(root), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                below = _below(place, os.readlink(held_path(base)))
+            finally:
+                os.close(base)
+    except OSError:
+        return None
+    if below is None or below.endswith(_DELETED):
+        return None
+    return ContainerPath._of_normal(join(root, below))  # noqa: SLF001 - the kernel made it
+
+
+def _below(place: str, root: str) -> str | None:
+    """Return the text that leads from *root* to *place*, or None if it does not lie below."""
+    if place == root:
+        return ""
+    prefix = root if root == "/" else root + "/"
+    return place[len(prefix) :] if place.startswith(prefix) else None
