@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import errno
 import os
 import stat
 from typing import TYPE_CHECKING, Final
 
 from devroot._filesystem import FileStatus, FileType
-from devroot._local_walk import join, os_error
-from devroot.errors import InvalidPathError, PathKindError
+from devroot._local_walk import encode, join, os_error
+from devroot.errors import InvalidPathError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -57,18 +58,16 @@ def check_name(name: str) -> None:
     """Make sure that *name* is a single component.
 
     Raises:
-        InvalidPathError: it is empty, ``.`` or ``..``, or holds a slash or a NUL.
+        InvalidPathError: it is empty, ``.`` or ``..``, or holds a slash, a NUL or a character
+            that no file name can hold.
         PathKindError: it is not a string.
     """
-    if not isinstance(name, str):
-        raise PathKindError(name, wanted="str")
     kind = "name in a directory"
+    encode(name, kind=kind)
     if name in {"", ".", ".."}:
         raise InvalidPathError(name, kind=kind, reason="it names nothing in the directory")
     if "/" in name:
         raise InvalidPathError(name, kind=kind, reason="it holds a slash")
-    if "\0" in name:
-        raise InvalidPathError(name, kind=kind, reason="it holds a NUL")
 
 
 class Naming:
@@ -151,7 +150,8 @@ class NamedDirectory(abc.ABC):
             try:
                 self._complete(at, stat.S_IFDIR | mode, 0, uid, gid)
             except BaseException:
-                os.rmdir(at, dir_fd=self._dir_fd)
+                with contextlib.suppress(OSError):
+                    os.rmdir(at, dir_fd=self._dir_fd)
                 raise
 
     def make_node(  # noqa: PLR0913 - a device node is all of these
@@ -180,18 +180,19 @@ class NamedDirectory(abc.ABC):
             try:
                 self._complete(at, _FORMATS[type] | mode, device, uid, gid)
             except BaseException:
-                os.unlink(at, dir_fd=self._dir_fd)
+                with contextlib.suppress(OSError):
+                    os.unlink(at, dir_fd=self._dir_fd)
                 raise
 
     def make_symlink(self, name: str, target: str, /) -> None:
         """See `Directory.make_symlink`.
 
         Raises:
-            InvalidPathError: *target* holds a NUL.
+            InvalidPathError: *target* holds a NUL, or a character that no file name can hold.
+            PathKindError: *target* is not a string.
         """
         at = self._at(name)
-        if "\0" in target:
-            raise InvalidPathError(target, kind="target of a link", reason="it holds a NUL")
+        encode(target, kind="target of a link")
         with self._naming(name):
             os.symlink(target, at, dir_fd=self._dir_fd)
 

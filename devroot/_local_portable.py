@@ -66,7 +66,8 @@ class PathTrail(Trail):
         self.leaf = name
         if len(os.fsencode(name)) > _NAME_MAX:  # a faked os takes any
             raise self.error(errno.ENAMETOOLONG)
-        kind = stat.S_IFMT(os.lstat(self.text).st_mode)
+        with Naming(self.text):
+            kind = stat.S_IFMT(os.lstat(self.text).st_mode)
         if kind == stat.S_IFDIR:
             self.names.append(name)
             self.leaf = None

@@ -47,19 +47,28 @@ def check(root: ContainerPath, unsafe_path: str) -> bytes:
     """
     if not isinstance(root, ContainerPath):
         raise PathKindError(root, wanted="ContainerPath")
-    if not isinstance(unsafe_path, str):
-        raise PathKindError(unsafe_path, wanted="str")
-    kind = "path inside a root"
-    if "\0" in unsafe_path:
-        raise InvalidPathError(unsafe_path, kind=kind, reason="it holds a NUL")
-    try:
-        data = os.fsencode(unsafe_path)
-    except UnicodeEncodeError as error:
-        reason = f"file names cannot hold {unsafe_path[error.start]!r}"
-        raise InvalidPathError(unsafe_path, kind=kind, reason=reason) from None
+    data = encode(unsafe_path, kind="path inside a root")
     if len(data) >= PATH_MAX:
         raise os_error(errno.ENAMETOOLONG, join(root, unsafe_path.lstrip("/")))
     return data or b"/"
+
+
+def encode(text: str, *, kind: str) -> bytes:
+    """Return *text* as a system call takes it.
+
+    Raises:
+        InvalidPathError: it holds a NUL, or a character that no file name can hold.
+        PathKindError: it is not a string.
+    """
+    if not isinstance(text, str):
+        raise PathKindError(text, wanted="str")
+    if "\0" in text:
+        raise InvalidPathError(text, kind=kind, reason="it holds a NUL")
+    try:
+        return os.fsencode(text)
+    except UnicodeEncodeError as error:
+        reason = f"no file name can hold {text[error.start]!r}"
+        raise InvalidPathError(text, kind=kind, reason=reason) from None
 
 
 def join(root: ContainerPath, relative: str) -> str:
