@@ -200,7 +200,8 @@ class FirstOf:
     accept: frozenset[Verdict]
 
     def __init__(self, *fallbacks: Fallback, accept: Collection[Verdict] = ACCEPTED) -> None:
-        self.__attrs_init__(fallbacks, as_verdicts(accept))
+        object.__setattr__(self, "fallbacks", fallbacks)
+        object.__setattr__(self, "accept", as_verdicts(accept))
 
     def dev_root(self, driver_root: DriverRoot, view: ContainerView, /) -> DevRoot | Refusal:
         """Ask the fallbacks in order."""

@@ -87,9 +87,11 @@ class Directory(Protocol):
     @property
     def path(self) -> ContainerPath:
         """Where the directory was found when it was opened; it may have moved since."""
+        ...
 
     def close(self) -> None:
         """Give the handle back; a second call does nothing."""
+        ...
 
     def __enter__(self) -> Self: ...
 
@@ -103,15 +105,19 @@ class Directory(Protocol):
 
     def status(self) -> FileStatus:
         """Return what the directory itself is now; ``links`` is 0 once it was deleted."""
+        ...
 
     def names(self) -> list[str]:
         """Return the names in the directory, without ``.`` and ``..``, in no order."""
+        ...
 
     def lstat(self, name: str, /) -> FileStatus:
         """Return the status of *name* itself, a symbolic link included."""
+        ...
 
     def read_link(self, name: str, /) -> str:
         """Return the target of the symbolic link *name*."""
+        ...
 
     def open_directory(self, name: str, /) -> Directory:
         """Open the directory *name*.
@@ -119,6 +125,7 @@ class Directory(Protocol):
         Raises:
             NotADirectoryError: *name* is something else, a symbolic link included.
         """
+        ...
 
     def make_directory(self, name: str, /, *, mode: int, uid: int = 0, gid: int = 0) -> None:
         """Make the directory *name* with exactly this mode and owner, whatever the umask.
@@ -126,6 +133,7 @@ class Directory(Protocol):
         It takes several system calls, so the name is complete only at the end: make it in a
         directory that nobody else looks into, and publish it by `rename`.
         """
+        ...
 
     def make_node(  # noqa: PLR0913 - a device node is all of these
         self,
@@ -144,9 +152,11 @@ class Directory(Protocol):
         It takes several system calls, so the name is complete only at the end: make it in a
         directory that nobody else looks into, and publish it by `link` or `rename`.
         """
+        ...
 
     def make_symlink(self, name: str, target: str, /) -> None:
         """Make *name* a symbolic link to the text *target*."""
+        ...
 
     def mend(
         self,
@@ -166,6 +176,7 @@ class Directory(Protocol):
         Raises:
             OSError: ``ESTALE`` if *name* is another file by now.
         """
+        ...
 
     def link(self, name: str, to: Directory, to_name: str, /) -> None:
         """Give the file *name* a second name in *to*; never replaces.
@@ -173,6 +184,7 @@ class Directory(Protocol):
         Raises:
             FileExistsError: *to_name* exists.
         """
+        ...
 
     def rename(self, name: str, to: Directory, to_name: str, /, *, replace: bool) -> None:
         """Move *name* to *to_name* in *to* in one step.
@@ -182,12 +194,15 @@ class Directory(Protocol):
         Raises:
             FileExistsError: *to_name* exists and ``replace`` is false.
         """
+        ...
 
     def unlink(self, name: str, /) -> None:
         """Remove the name of anything but a directory."""
+        ...
 
     def remove_directory(self, name: str, /) -> None:
         """Remove the empty directory *name*."""
+        ...
 
     def try_lock(self) -> bool:
         """Take the directory's exclusive flock(2) lock, without waiting; `close` gives it back.
@@ -195,6 +210,7 @@ class Directory(Protocol):
         Returns:
             Whether this handle now holds it.
         """
+        ...
 
 
 class FileSystem(Protocol):
@@ -216,12 +232,15 @@ class FileSystem(Protocol):
 
         Races: the answer is true of one moment. Whoever acts on the place opens it instead.
         """
+        ...
 
     def open_directory(self, root: ContainerPath, unsafe_path: str, /) -> Directory:
         """Open the directory to which *unsafe_path* leads inside *root*."""
+        ...
 
     def status(self, root: ContainerPath, unsafe_path: str, /) -> FileStatus:
         """Return the status of the file to which *unsafe_path* leads inside *root*."""
+        ...
 
     def read_bytes(self, root: ContainerPath, unsafe_path: str, /) -> bytes:
         """Return the content of the regular file to which *unsafe_path* leads inside *root*.
@@ -229,9 +248,11 @@ class FileSystem(Protocol):
         Raises:
             OSError: ``EINVAL`` if it is not a regular file; it is then not opened for reading.
         """
+        ...
 
     def read_link(self, root: ContainerPath, unsafe_path: str, /) -> str:
         """Return the target of the link at *unsafe_path*, whose last component is not followed.
 
         This also reads the magic links of proc(5), such as ``self/ns/user``.
         """
+        ...

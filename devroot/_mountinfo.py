@@ -7,7 +7,7 @@ from typing import Final, Generic, final
 
 import attrs
 
-from devroot._paths import PathT
+from devroot._paths import KindT, PathT
 from devroot.errors import MountInfoError
 
 _DELETED: Final = "//deleted"
@@ -74,7 +74,7 @@ class MountInfo(Generic[PathT]):
     deleted: bool = False
 
     @classmethod
-    def from_line(cls, line: bytes, *, paths: type[PathT]) -> MountInfo[PathT]:
+    def from_line(cls, line: bytes, *, paths: type[KindT]) -> MountInfo[KindT]:
         """Return the mount that one line describes.
 
         Args:

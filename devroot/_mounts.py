@@ -205,7 +205,7 @@ class MountTable:
         Raises:
             PathKindError: *path* is not a host path.
         """
-        found = []
+        found: list[ContainerPath] = []
         for mount in self._mounts_of(path):
             rest = str(path)[len(_prefix(mount.host)) :] if mount.host is not None else ""
             place = container_path_of_normal(_prefix(mount.container) + rest or "/")

@@ -7,10 +7,10 @@ parsed, and decoded when somebody asks for it.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, final, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, cast, final, overload
 
 from devroot._mountinfo import MountInfo, refusal, unescape
-from devroot._paths import ContainerPath, PathT
+from devroot._paths import ContainerPath, KindT, PathT
 from devroot.errors import MountInfoError, PathKindError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class MountInfoTable(Generic[PathT]):
             _refuse_carriage_returns(lines)
         self._numbers = numbers = {}
         self._children = children = {}
-        roots = []
+        roots: list[tuple[bytes, bytes, int]] = []
         escaped = b"\\" in data
         # What this loop does not look at is checked when the line is decoded. It is the price of
         # every table, so it stays close to that of splitting the lines.
@@ -137,7 +137,7 @@ class MountInfoTable(Generic[PathT]):
 
     @overload
     @classmethod
-    def parse(cls, data: bytes, *, paths: type[PathT]) -> MountInfoTable[PathT]: ...
+    def parse(cls, data: bytes, *, paths: type[KindT]) -> MountInfoTable[KindT]: ...
 
     @classmethod
     def parse(cls, data: bytes, *, paths: type[Any] = ContainerPath) -> MountInfoTable[Any]:
@@ -153,7 +153,7 @@ class MountInfoTable(Generic[PathT]):
         return MountInfoTable(data, paths=paths)
 
     @classmethod
-    def of(cls, mounts: Iterable[MountInfo[PathT]], *, paths: type[PathT]) -> MountInfoTable[PathT]:
+    def of(cls, mounts: Iterable[MountInfo[KindT]], *, paths: type[KindT]) -> MountInfoTable[KindT]:
         """Return the table that lists *mounts*, in their order.
 
         Args:
@@ -163,12 +163,12 @@ class MountInfoTable(Generic[PathT]):
         Raises:
             MountInfoError: a mount cannot be written as a line.
         """
-        return cls(b"".join(mount.render() + b"\n" for mount in mounts), paths=paths)
+        return MountInfoTable(b"".join(mount.render() + b"\n" for mount in mounts), paths=paths)
 
     @classmethod
     def read(
-        cls, filesystem: FileSystem, root: ContainerPath, unsafe_path: str, *, paths: type[PathT]
-    ) -> MountInfoTable[PathT]:
+        cls, filesystem: FileSystem, root: ContainerPath, unsafe_path: str, *, paths: type[KindT]
+    ) -> MountInfoTable[KindT]:
         """Return the table in the mountinfo file to which *unsafe_path* leads inside *root*.
 
         A table that lost lines, because mounts came and went while it was read (before Linux
@@ -185,10 +185,10 @@ class MountInfoTable(Generic[PathT]):
             OSError: the file cannot be read.
         """
         for _ in range(_READ_ATTEMPTS - 1):
-            table = cls.parse(filesystem.read_bytes(root, unsafe_path), paths=paths)
+            table = MountInfoTable.parse(filesystem.read_bytes(root, unsafe_path), paths=paths)
             if table.is_whole:
                 return table
-        return cls.parse(filesystem.read_bytes(root, unsafe_path), paths=paths)
+        return MountInfoTable.parse(filesystem.read_bytes(root, unsafe_path), paths=paths)
 
     @property
     def is_whole(self) -> bool:
@@ -307,7 +307,8 @@ class MountInfoTable(Generic[PathT]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MountInfoTable):
             return NotImplemented
-        return self._kind is other._kind and self._data == other._data
+        table = cast("MountInfoTable[PathT]", other)
+        return self._kind is table._kind and self._data == table._data
 
     def __hash__(self) -> int:
         return hash((self._kind, self._data))

@@ -81,13 +81,15 @@ class _LexicalPath:
         """
         return cls(data.decode("utf-8", "surrogateescape"))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        message = f"{type(self).__name__} is immutable"
-        raise AttributeError(message)
+    if not TYPE_CHECKING:  # a type checker would take it for leave to set anything
 
-    def __delattr__(self, name: str) -> None:
-        message = f"{type(self).__name__} is immutable"
-        raise AttributeError(message)
+        def __setattr__(self, name: str, value: object) -> None:
+            message = f"{type(self).__name__} is immutable"
+            raise AttributeError(message)
+
+        def __delattr__(self, name: str) -> None:
+            message = f"{type(self).__name__} is immutable"
+            raise AttributeError(message)
 
     def __reduce__(self) -> tuple[type[Self], tuple[str]]:
         return type(self), (self._text,)
@@ -294,6 +296,8 @@ host_path_of_normal: Final = HostPath._of_normal  # noqa: SLF001 - of this modul
 container_path_of_normal: Final = ContainerPath._of_normal  # noqa: SLF001 - likewise
 
 PathT = TypeVar("PathT", HostPath, ContainerPath)
+# The same again, for a method of a class that is generic in the first one already.
+KindT = TypeVar("KindT", HostPath, ContainerPath)
 
 
 def as_host_path(value: str | HostPath) -> HostPath:

@@ -1,8 +1,8 @@
 """Whether a change below a container path is seen on the host: rules over mount tables.
 
-The first rule that holds decides. A rule is a function of a `_Case` that returns a finding, or
-None to pass the case on; `_RULES` lists them in their order. No rule guesses: where two different
-set-ups look the same from inside, the answer is `Verdict.UNKNOWN`.
+The first rule that holds decides. A rule is a function of a `_Case` that returns a finding; or,
+to pass the case on, None or what it weighed. `_RULES` lists them in their order. No rule guesses:
+where two different set-ups look the same from inside, the answer is `Verdict.UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -13,21 +13,43 @@ import attrs
 
 from devroot._evidence import Evidence, EvidenceCode, Reach, Verdict
 from devroot._mounts import Mount, MountTable
-from devroot._paths import HostPath
+from devroot._paths import ContainerPath, HostPath
 from devroot._view import CAP_MKNOD, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from devroot._mountinfo import MountInfo
-    from devroot._paths import ContainerPath
     from devroot._view import ContainerView
 
 HOST_ROOT: Final = HostPath("/")
 HOST_DEV: Final = HostPath("/dev")
 # Mounts of their own below the host's /dev, which a bind of devtmpfs alone does not show:
 # systemd's mount_table and file-hierarchy(7).
-_MOUNTS_IN_HOST_DEV: Final = ("/pts", "/shm", "/mqueue", "/hugepages")
+_MOUNTS_IN_HOST_DEV: Final = tuple(
+    HOST_DEV / name for name in ("pts", "shm", "mqueue", "hugepages")
+)
+# Where a runtime or the kubelet mounts what is the container's own, on top of what was asked for:
+# the default file systems of the OCI runtime specification, and the files of a pod.
+_MOUNTED_BY_RUNTIMES: Final = tuple(
+    map(
+        ContainerPath,
+        (
+            "/dev/console",
+            "/dev/mqueue",
+            "/dev/pts",
+            "/dev/shm",  # noqa: S108 - it is only compared with
+            "/dev/termination-log",
+            "/etc/hostname",
+            "/etc/hosts",
+            "/etc/resolv.conf",
+            "/proc",
+            "/run/.containerenv",
+            "/run/secrets",
+            "/sys",
+        ),
+    )
+)
 _OWN_KERNEL_ROOTS: Final = ("virtiofs", "9p")
 _KATA_SOURCE: Final = "kataShared"
 
@@ -58,6 +80,11 @@ class _Case:
         if self.table is None or self.declared is None or self.declared.host is None:
             return None
         return self.table.to_host(self.place)
+
+    @property
+    def is_as_declared(self) -> bool:
+        """Whether the mount that serves the place is the declared one, and none below it."""
+        return self.declared is not None and self.mount.mount_point == self.declared.container
 
     @property
     def is_own_root(self) -> bool:
@@ -116,12 +143,15 @@ def examine_place(
 ) -> Reach:
     """Say the same as `examine` of a place whose links have been followed already."""
     mount = view.mountinfo.covering(place)
+    blockers = tuple(_blockers(view, mount))
     if mount is None:
-        evidence = Evidence(
-            EvidenceCode.NO_MOUNT,
-            f"the mount table lists no mount that serves {place}; the root may be no mount point",
+        text = f"the mount table lists no mount that serves {place}; the root may be no mount point"
+        return Reach(
+            container_path=asked,
+            verdict=Verdict.UNKNOWN,
+            evidence=(Evidence(EvidenceCode.NO_MOUNT, text),),
+            blockers=blockers,
         )
-        return Reach(container_path=asked, verdict=Verdict.UNKNOWN, evidence=(evidence,))
     table = _where_they_are(view, view.mounts if declared is None else declared)
     there, weighed = _declared_there(view, table, place, mount)
     case = _Case(
@@ -133,16 +163,28 @@ def examine_place(
         table=table,
     )
     covered = Evidence(EvidenceCode.COVERED, f"{mount} serves {place}")
-    finding = next(found for rule in _RULES if (found := rule(case)) is not None)
+    passed, finding = _decide(case)
     return Reach(
         container_path=asked,
         verdict=finding.verdict,
         host_path=finding.host_paths[0] if finding.host_paths else None,
         host_paths=finding.host_paths,
-        evidence=(covered, *weighed, *finding.evidence),
-        blockers=tuple(_blockers(case)),
+        evidence=(covered, *weighed, *passed, *finding.evidence),
+        blockers=blockers,
         mount=mount,
     )
+
+
+def _decide(case: _Case) -> tuple[list[Evidence], _Finding]:
+    """Return what the first rule that holds found, and what the rules before it weighed."""
+    passed: list[Evidence] = []
+    for rule in _RULES:
+        found = rule(case)
+        if isinstance(found, _Finding):
+            return passed, found
+        if found is not None:
+            passed.append(found)
+    return passed, _undecided(case)
 
 
 def _where_they_are(view: ContainerView, table: MountTable | None) -> MountTable | None:
@@ -152,12 +194,16 @@ def _where_they_are(view: ContainerView, table: MountTable | None) -> MountTable
     """
     if table is None or all(_is_mount_point(view, mount.container) for mount in table):
         return table
-    return MountTable(
-        mount
-        if _is_mount_point(view, mount.container)
-        else attrs.evolve(mount, container=view.locate(mount.container))
-        for mount in table
-    )
+    return MountTable(_where_it_is(view, mount) for mount in table)
+
+
+def _where_it_is(view: ContainerView, mount: Mount) -> Mount:
+    if _is_mount_point(view, mount.container):
+        return mount
+    try:
+        return attrs.evolve(mount, container=view.locate(mount.container))
+    except OSError:  # what cannot be looked into here says nothing of other places
+        return mount
 
 
 def _is_mount_point(view: ContainerView, path: ContainerPath) -> bool:
@@ -204,14 +250,25 @@ def _stale(case: _Case) -> _Finding | None:
 
 def _existing_directory(case: _Case) -> ContainerPath | None:
     """Return the deepest existing directory at or above the place if it has no links left."""
-    for path in (case.place, *case.place.parents):
+    files = case.view.filesystem
+    # A link at the place itself is no directory: it was not followed, for a node replaces it.
+    paths = (*case.place.parents,) if _is_link(case) else (case.place, *case.place.parents)
+    for path in paths:
         try:
-            status = case.view.filesystem.status(ROOT, str(path))
+            status = files.status(ROOT, str(path))
         except (FileNotFoundError, NotADirectoryError):
             continue
         if status.is_directory:
             return path if status.links == 0 else None
     return None
+
+
+def _is_link(case: _Case) -> bool:
+    try:
+        case.view.filesystem.read_link(ROOT, str(case.place))
+    except OSError:
+        return False
+    return True
 
 
 def _own_root(case: _Case) -> _Finding | None:
@@ -222,23 +279,29 @@ def _own_root(case: _Case) -> _Finding | None:
     return None
 
 
-def _joined(case: _Case) -> _Finding | None:
+def _joined(case: _Case) -> _Finding | Evidence | None:
     """Hold where the host's table is granted: it shows the same place, or it does not.
 
     A device number stands for one file system, so a host mount of it whose root is a prefix of
-    the place shows the place too, if that mount is what the host sees there.
+    the place shows the place too, if that mount is what the host sees there. Roots that lie
+    outside what the reader of the tables may see are not comparable, cgroup_namespaces(7).
     """
     table = case.view.host_mountinfo
-    if table is None or case.mount.is_outside:
+    if table is None:
         return None
     found: list[HostPath] = []
     others: list[HostPath] = []
-    for mount in table.with_device(case.mount.device):
+    candidates = table.with_device(case.mount.device)
+    for mount in candidates:
         host_path = _host_path_by(mount, case.within)
         if host_path is None or table.covering(host_path) != mount:
             continue
         same = _superblock_options(mount) == _superblock_options(case.mount)
         (found if same else others).append(host_path)
+    outside = next((mount for mount in (case.mount, *candidates) if mount.is_outside), None)
+    if not found and outside is not None:
+        text = f"the root of {outside} lies outside what this process may see, so it cannot be joined"
+        return Evidence(EvidenceCode.OUTSIDE, text)
     if not found and others:
         text = (
             f"the host has a file system of the same number at {others[0]}, but with other"
@@ -255,13 +318,13 @@ def _joined(case: _Case) -> _Finding | None:
     if claimed is not None and ordered[0] != claimed:
         text = f"the host's table knows it by another name than {claimed}, which may hold a link"
         evidence = (Evidence(EvidenceCode.ALIAS, text), *evidence)
-    return _Finding(Verdict.HOST, evidence, tuple(dict.fromkeys(ordered)))
+    return _Finding(Verdict.HOST, evidence, tuple(ordered))
 
 
 def _host_path_by(mount: MountInfo[HostPath], within: str) -> HostPath | None:
     """Return where a host mount shows the place *within* its file system; None if it does not."""
     root = mount.root.rstrip("/")
-    if mount.deleted or mount.is_outside or not (within + "/").startswith(root + "/"):
+    if mount.deleted or mount.is_outside or not f"{within}/".startswith(f"{root}/"):
         return None
     return mount.mount_point / within[len(root) :].lstrip("/")
 
@@ -305,22 +368,30 @@ def _below_host_dev(case: _Case) -> _Finding | None:
     return None
 
 
+def _mount_in_host_dev(case: _Case) -> _Finding | None:
+    """Hold for ``/dev/shm`` and its like where that mount of the host did not come along."""
+    claimed = case.claimed
+    if claimed is None or case.table is None:
+        return None
+    for own in _MOUNTS_IN_HOST_DEV:
+        if not claimed.is_relative_to(own):
+            continue
+        came_along = case.table.to_host(case.mount.mount_point).is_relative_to(own)
+        if not came_along or case.mount.fstype == "devtmpfs":
+            text = f"the host has a mount of its own at {own}, and this is what lies below it"
+            return _finding(Verdict.UNKNOWN, EvidenceCode.HOST_MOUNT, text, claimed)
+    return None
+
+
 def _devtmpfs(case: _Case) -> _Finding | None:
     """Hold on devtmpfs, of which a kernel has one instance; drivers/base/devtmpfs.c."""
     if case.mount.fstype != "devtmpfs":
         return None
     claimed = case.claimed
-    apart = any(
-        case.within == name or case.within.startswith(name + "/") for name in _MOUNTS_IN_HOST_DEV
-    )
-    if claimed is not None and not apart and claimed == HOST_DEV / case.within.lstrip("/"):
+    if claimed is not None and claimed == HOST_DEV / case.within.lstrip("/"):
         text = f"devtmpfs has one instance, and {claimed} was asked for: it is the host's /dev"
         return _finding(Verdict.HOST, EvidenceCode.DEVTMPFS, text, claimed)
-    text = (
-        "the host has a mount of its own there, which hides this part of devtmpfs"
-        if apart
-        else "it is devtmpfs, but nothing tells where the host shows it"
-    )
+    text = "it is devtmpfs, but nothing tells where the host shows it"
     return _finding(Verdict.UNKNOWN, EvidenceCode.DEVTMPFS_ELSEWHERE, text, claimed)
 
 
@@ -361,38 +432,54 @@ def _corroboration(case: _Case) -> Mount | None:
     return None
 
 
-def _declared(case: _Case) -> _Finding:
-    """Hold always: a declared mount from a known host path is there, or nothing decides."""
+def _runtime_mount(case: _Case) -> _Finding | None:
+    """Hold where a mount below a declared one is at a place where runtimes mount their own."""
+    claimed = case.claimed
+    if claimed is None or case.is_as_declared:
+        return None
+    if any(map(case.mount.mount_point.is_relative_to, _MOUNTED_BY_RUNTIMES)):
+        text = f"runtimes mount their own at {case.mount.mount_point}, so it may not be {claimed}"
+        return _finding(Verdict.UNKNOWN, EvidenceCode.RUNTIME_MOUNT, text, claimed)
+    return None
+
+
+def _declared(case: _Case) -> _Finding | None:
+    """Hold where a declared mount from a known host path is there, or one came along below it."""
     claimed = case.claimed
     if claimed is None or case.declared is None:
-        text = "nothing tells whether the host sees it"
-        return _finding(Verdict.UNKNOWN, EvidenceCode.UNDECIDED, text)
-    if case.mount.mount_point == case.declared.container:
+        return None
+    if case.is_as_declared:
         text = f"a mount is there as asked for; {claimed} is not proved"
         return _finding(Verdict.DECLARED, EvidenceCode.DECLARED, text, claimed)
     text = f"a mount that came along below {case.declared.container}; {claimed} is not proved"
     return _finding(Verdict.DECLARED, EvidenceCode.SUBMOUNT, text, claimed)
 
 
-_RULES: Final[tuple[Callable[[_Case], _Finding | None], ...]] = (
+def _undecided(_case: _Case) -> _Finding:
+    text = "nothing tells whether the host sees it"
+    return _finding(Verdict.UNKNOWN, EvidenceCode.UNDECIDED, text)
+
+
+_RULES: Final[tuple[Callable[[_Case], _Finding | Evidence | None], ...]] = (
     _stale,
     _own_root,
     _joined,
     _own_kernel,
     _below_host_dev,
+    _mount_in_host_dev,
     _devtmpfs,
     _tmpfs_at_dev,
+    _runtime_mount,
     _declared,
 )
 
 
-def _blockers(case: _Case) -> Iterator[Evidence]:
-    """Yield what stands in the way of making or opening a node at the place."""
-    mount, view = case.mount, case.view
-    if mount.read_only:
+def _blockers(view: ContainerView, mount: MountInfo[ContainerPath] | None) -> Iterator[Evidence]:
+    """Yield what stands in the way of making or opening a node on the mount."""
+    if mount is not None and mount.read_only:
         text = f"{mount} is read-only, so nothing can be made there; mount it without ro"
         yield Evidence(EvidenceCode.READ_ONLY, text)
-    if mount.nodev:
+    if mount is not None and mount.nodev:
         text = f"{mount} has nodev, so device nodes on it cannot be opened; mount it without nodev"
         yield Evidence(EvidenceCode.NODEV, text)
     if view.initial_user_namespace is False:

@@ -216,6 +216,7 @@ class Fallback(Protocol):
                 fallback claims to the declared mounts.
             view: what the process sees.
         """
+        ...
 
 
 @final

@@ -187,13 +187,13 @@ class ContainerView:
 
         Args:
             path: at or below *root*; it need not exist.
-            root: inside which links are followed, as after chroot(2).
+            root: inside which links are followed, as after chroot(2); it need not exist either.
             follow_last: whether a link at *path* itself is followed.
 
         Raises:
             InvalidPathError: *path* does not lie below *root*.
-            OSError: a directory on the way cannot be looked into (``EACCES``), links loop
-                (``ELOOP``), or *root* does not exist (``ENOENT``).
+            OSError: a directory on the way cannot be looked into (``EACCES``), or links loop
+                (``ELOOP``).
         """
         names = [] if path == root else path.relative_to(root).split("/")
         kept = len(names) if follow_last else max(len(names) - 1, 0)
@@ -201,8 +201,8 @@ class ContainerView:
             try:
                 found = self.filesystem.resolve(root, "/" + "/".join(names[:kept]))
             except (FileNotFoundError, NotADirectoryError):
-                if kept == 0:
-                    raise
+                if kept == 0:  # there is no root, and so no link in it
+                    return path
                 kept -= 1
             else:
                 return found / "/".join(names[kept:])

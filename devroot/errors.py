@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from devroot._evidence import Reach
-    from devroot._mknod import Report
+    from devroot._report import Report
     from devroot._mounts import Mount
     from devroot._paths import ContainerPath, DevicePath, HostPath
     from devroot._roots import Refusal
+    from devroot.nvidia._missing import NodePresence
 
 __all__ = [
     "AmbiguousMajorError",
@@ -34,6 +35,7 @@ __all__ = [
     "MountTablesDisagreeError",
     "NoDevRootError",
     "NodeError",
+    "NodesMissingError",
     "NotMountedError",
     "NotOnHostError",
     "OutsideSubsetError",
@@ -371,6 +373,23 @@ class InvalidSceneError(DevRootError, ValueError):
         self.text = text
         self.reason = reason
         super().__init__(f"{text}: {reason}")
+
+
+class NodesMissingError(DevRootError, LookupError):
+    """A set of nodes is not complete, as far as the host is concerned.
+
+    Attributes:
+        absent: what was found of each node that is not there.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("absent",)
+
+    def __init__(self, absent: tuple[NodePresence, ...]) -> None:
+        self.absent = absent
+        nodes = "device node is" if len(absent) == 1 else "device nodes are"
+        super().__init__(_lines(f"{len(absent)} {nodes} not there:", map(str, absent)))
 
 
 class ProcFileError(DevRootError, ValueError):

@@ -1,0 +1,269 @@
+"""Paths: normal form, kinds that never mix, and what a pathlib user reaches for."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devroot import ContainerPath, DevicePath, HostPath, InvalidPathError, PathKindError
+from devroot._paths import as_container_path, as_device_path, as_host_path
+
+ROOTED = [HostPath, ContainerPath]
+KINDS = [HostPath, ContainerPath, DevicePath]
+
+names = st.text(st.characters(blacklist_characters="/\0"), min_size=1).filter(
+    lambda name: name not in {".", ".."}
+)
+absolute = st.lists(names, max_size=6).map(lambda parts: "/" + "/".join(parts))
+
+
+@pytest.mark.parametrize("kind", ROOTED)
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("/", "/"),
+        ("//", "/"),
+        ("/.", "/"),
+        ("/dev/", "/dev"),
+        ("//dev//nvidia0/.", "/dev/nvidia0"),
+        ("/a/./b", "/a/b"),
+        ("/...", "/..."),
+        ("/a b\n", "/a b\n"),
+    ],
+)
+def test_normal_form(kind: type[HostPath | ContainerPath], text: str, normal: str) -> None:
+    """Doubled slashes, dots and a trailing slash go; nothing else does."""
+    assert str(kind(text)) == normal
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty"),
+        ("/dev/\0", "NUL"),
+        ("/dev/../etc", "'..'"),
+        ("/..", "'..'"),
+    ],
+)
+def test_impossible_texts_are_refused_by_name(
+    kind: type[HostPath | ContainerPath | DevicePath], text: str, reason: str
+) -> None:
+    """The error names the text, the kind that was wanted and what is wrong."""
+    with pytest.raises(InvalidPathError, match=reason) as caught:
+        kind(text)
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.text == text
+    assert caught.value.kind == kind.__name__
+    assert caught.value.kind in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ROOTED)
+def test_relative_text_is_refused(kind: type[HostPath | ContainerPath]) -> None:
+    """There is no current directory on the other side to which it could be relative."""
+    with pytest.raises(InvalidPathError, match="relative"):
+        kind("dev/null")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", [b"/dev/null", None, 7, PurePosixPath("/dev/null")])
+def test_other_types_are_refused(
+    kind: type[HostPath | ContainerPath | DevicePath], value: object
+) -> None:
+    """Only text makes a path, so that no path changes its kind by accident."""
+    with pytest.raises(PathKindError, match=kind.__name__) as caught:
+        kind(value)  # type: ignore[arg-type] # what is tested
+    assert isinstance(caught.value, TypeError)
+
+
+def test_a_path_does_not_make_a_path_of_another_kind() -> None:
+    """A host path cannot be turned into a container path by its constructor, or back."""
+    with pytest.raises(PathKindError):
+        ContainerPath(HostPath("/dev"))  # type: ignore[arg-type] # what is tested
+    with pytest.raises(PathKindError):
+        HostPath(ContainerPath("/dev"))  # type: ignore[arg-type] # what is tested
+
+
+def test_equal_only_to_their_own_kind() -> None:
+    """The same text on the two sides is two different paths."""
+    assert HostPath("/dev") == HostPath("/dev/")
+    assert HostPath("/dev") != ContainerPath("/dev")
+    assert DevicePath("/dev/null") != ContainerPath("/dev/null")
+    assert HostPath("/dev") != "/dev"
+    assert len({HostPath("/dev"), ContainerPath("/dev"), HostPath("//dev")}) == 2
+
+
+def test_ordered_by_component() -> None:
+    """As in pathlib, what lies below a directory comes before its longer-named sibling."""
+    texts = ["/a-b", "/a/b", "/a", "/"]
+    assert [str(path) for path in sorted(map(HostPath, texts))] == ["/", "/a", "/a/b", "/a-b"]
+    first, second = ContainerPath("/a"), ContainerPath("/b")
+    assert first < second
+    assert first <= second
+    assert second > first
+    assert second >= first
+    assert first <= first  # noqa: PLR0124 - equal paths are in order
+    assert first >= first  # noqa: PLR0124
+
+
+@pytest.mark.parametrize("comparison", ["__lt__", "__le__", "__gt__", "__ge__"])
+def test_not_ordered_across_kinds(comparison: str) -> None:
+    """There is no order between the two sides."""
+    assert getattr(HostPath("/a"), comparison)(ContainerPath("/b")) is NotImplemented
+    with pytest.raises(TypeError):
+        assert HostPath("/a") < ContainerPath("/b")  # type: ignore[operator] # what is tested
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_immutable(kind: type[HostPath | ContainerPath | DevicePath]) -> None:
+    """Neither the text nor any new attribute can be set or deleted."""
+    path = kind("/dev/null")
+    with pytest.raises(AttributeError, match="immutable"):
+        path._text = "/etc"
+    with pytest.raises(AttributeError, match="immutable"):
+        path.note = ""  # type: ignore[union-attr] # what is tested
+    with pytest.raises(AttributeError, match="immutable"):
+        del path._text
+    assert str(path) == "/dev/null"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pickles_copies_and_shows_itself(kind: type[HostPath | ContainerPath | DevicePath]) -> None:
+    """A path goes between processes, and its repr is the call that makes it."""
+    path = kind("/dev/dri/card0")
+    assert pickle.loads(pickle.dumps(path)) == path
+    assert copy.deepcopy(path) == path
+    assert repr(path) == f"{kind.__name__}('/dev/dri/card0')"
+
+
+def test_only_a_container_path_can_be_opened() -> None:
+    """What the host sees is not here: opening a host path is a type error."""
+    assert os.fspath(ContainerPath("/dev/null")) == "/dev/null"
+    with pytest.raises(TypeError):
+        open(HostPath("/dev/null"))  # type: ignore[call-overload] # noqa: SIM115
+    with pytest.raises(TypeError):
+        os.fspath(DevicePath("null"))  # type: ignore[call-overload]
+
+
+def test_bytes_that_are_not_utf_8_survive() -> None:
+    """A name is bytes to the kernel, and comes back as it was."""
+    path = HostPath.from_bytes(b"/run/\xff")
+    assert bytes(path) == b"/run/\xff"
+    assert str(path) == "/run/\udcff"
+    assert bytes(path / "x") == b"/run/\xff/x"
+
+
+@given(absolute)
+def test_bytes_round_trip(text: str) -> None:
+    """Every path that a text can name comes back from its bytes."""
+    path = ContainerPath(text.encode("utf-8", "replace").decode())
+    assert ContainerPath.from_bytes(bytes(path)) == path
+
+
+@given(absolute)
+def test_agrees_with_pathlib(text: str) -> None:
+    """Parts, name, parent and parents are those of PurePosixPath."""
+    path, pure = HostPath(text), PurePosixPath(text)
+    assert path.parts == pure.parts
+    assert path.name == pure.name
+    assert str(path.parent) == str(pure.parent)
+    assert [str(parent) for parent in path.parents] == [str(parent) for parent in pure.parents]
+
+
+@given(absolute, st.lists(names, max_size=4))
+def test_join_and_relative_to_are_inverse(text: str, below: list[str]) -> None:
+    """What was added to a path is what leads from it to the sum."""
+    base = ContainerPath(text)
+    path = base / "/".join(below)
+    assert path.is_relative_to(base)
+    assert base / path.relative_to(base) == path
+
+
+@given(absolute, absolute)
+def test_is_relative_to_compares_components(first: str, second: str) -> None:
+    """A path lies below another if that one is among its ancestors, and else does not."""
+    path, other = HostPath(first), HostPath(second)
+    assert path.is_relative_to(other) == (other in (path, *path.parents))
+
+
+def test_a_longer_name_is_no_child() -> None:
+    """/driver-backup does not lie below /driver, though its text starts with it."""
+    assert not HostPath("/driver-backup").is_relative_to(HostPath("/driver"))
+    with pytest.raises(InvalidPathError, match="does not lie below /driver"):
+        HostPath("/driver-backup").relative_to(HostPath("/driver"))
+
+
+def test_relation_across_kinds() -> None:
+    """Nothing lies below a path of the other side; asking for the way there is a type error."""
+    assert not HostPath("/a/b").is_relative_to(ContainerPath("/a"))  # type: ignore[arg-type]
+    with pytest.raises(PathKindError, match="HostPath"):
+        HostPath("/a/b").relative_to(ContainerPath("/a"))  # type: ignore[arg-type]
+
+
+def test_relative_to_itself() -> None:
+    """The way to itself is a dot, which adds nothing."""
+    path = ContainerPath("/dev")
+    assert path.relative_to(path) == "."
+    assert path / "." is path
+    assert ContainerPath("/dev/null").relative_to(ContainerPath("/")) == "dev/null"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("/etc", "relative"), ("../etc", "'..'"), ("a\0", "NUL")]
+)
+def test_only_a_relative_path_can_be_added(text: str, reason: str) -> None:
+    """An absolute text would replace the path, as in pathlib; here it is an error."""
+    with pytest.raises(InvalidPathError, match=reason):
+        _ = ContainerPath("/dev") / text
+
+
+def test_only_text_can_be_added() -> None:
+    """A path of any kind is no text."""
+    with pytest.raises(PathKindError, match="str"):
+        _ = ContainerPath("/dev") / HostPath("/x")  # type: ignore[operator] # what is tested
+
+
+@pytest.mark.parametrize("text", ["nvidia0", "/dev/nvidia0", "./nvidia0", "//dev//nvidia0/"])
+def test_device_path_has_one_form(text: str) -> None:
+    """The name below /dev and the whole path are the same device path."""
+    path = DevicePath(text)
+    assert str(path) == "/dev/nvidia0"
+    assert path.below_dev == "nvidia0"
+    assert path.name == "nvidia0"
+    assert path == DevicePath("nvidia0")
+
+
+@pytest.mark.parametrize("text", ["/dev", "/", "/etc/passwd", "/device/x", "."])
+def test_device_path_lies_below_dev(text: str) -> None:
+    """/dev itself, and anything elsewhere, is no device path."""
+    with pytest.raises(InvalidPathError, match="below /dev"):
+        DevicePath(text)
+
+
+def test_device_path_relations() -> None:
+    """Its parents end below /dev, and it can be joined and compared like the others."""
+    path = DevicePath("dri/by-path/card0")
+    assert path.parents == (DevicePath("dri/by-path"), DevicePath("dri"))
+    assert DevicePath("null").parents == ()
+    assert path == DevicePath("dri") / "by-path/card0"
+    assert path.is_relative_to(DevicePath("dri"))
+    assert path.relative_to(DevicePath("dri")) == "by-path/card0"
+
+
+def test_converters_take_text_and_their_own_kind_only() -> None:
+    """A parameter that says whose path it takes accepts a string, and no path of another kind."""
+    assert as_host_path("/a") == as_host_path(HostPath("/a")) == HostPath("/a")
+    assert as_container_path("/a") == as_container_path(ContainerPath("/a"))
+    assert as_device_path("a") == as_device_path(DevicePath("a"))
+    with pytest.raises(PathKindError):
+        as_host_path(ContainerPath("/a"))  # type: ignore[arg-type] # what is tested
+    with pytest.raises(PathKindError):
+        as_container_path(HostPath("/a"))  # type: ignore[arg-type] # what is tested
+    with pytest.raises(PathKindError):
+        as_device_path(HostPath("/dev/a"))  # type: ignore[arg-type] # what is tested
