@@ -137,7 +137,7 @@ def typing(session: nox.Session) -> None:
 @nox.session
 def contract(session: nox.Session) -> None:
     """Check that each room imports only from those before it."""
-    session.install(*groups("contract"), *nox.project.dependency_groups(PYPROJECT))
+    session.install(*groups("contract"))
     session.run("lint-imports", "--no-logo", "--no-cache")
 
 
