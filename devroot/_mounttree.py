@@ -308,7 +308,7 @@ class MountInfoTable(Generic[PathT]):
         if not isinstance(other, MountInfoTable):
             return NotImplemented
         table = cast("MountInfoTable[PathT]", other)
-        return self._kind is table._kind and self._data == table._data
+        return (self._kind, self._data) == (table._kind, table._data)
 
     def __hash__(self) -> int:
         return hash((self._kind, self._data))
