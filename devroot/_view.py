@@ -11,7 +11,12 @@ from devroot._local import LocalFileSystem
 from devroot._mounts import Mount, MountTable
 from devroot._mounttree import MountInfoTable
 from devroot._paths import ContainerPath, HostPath, PathT
-from devroot.errors import MountTablesDisagreeError, PathKindError, ProcUnavailableError
+from devroot.errors import (
+    MountTablesDisagreeError,
+    PathKindError,
+    ProcFileError,
+    ProcUnavailableError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +59,7 @@ class ContainerView:
 
     Raises:
         MountTablesDisagreeError: the two tables cannot be of one kernel and moment.
+        PathKindError: a table or *proc* is of another kind.
 
     .. versionadded:: 0.1.0
     """
@@ -62,15 +68,17 @@ class ContainerView:
     mountinfo: MountInfoTable[ContainerPath] = NO_MOUNTS
     host_mountinfo: MountInfoTable[HostPath] | None = None
     filesystem: FileSystem = attrs.field(factory=LocalFileSystem)
-    proc: ContainerPath = attrs.field(
-        default=PROC, validator=attrs.validators.instance_of(ContainerPath)
-    )
+    proc: ContainerPath = PROC
     initial_user_namespace: bool | None = None
     effective_capabilities: int | None = None
     host_mountinfo_file: ContainerPath | None = attrs.field(default=None, eq=False)
     read_at: float | None = attrs.field(default=None, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        _require(self.mounts, MountTable, type(None))
+        _require(self.mountinfo, MountInfoTable)
+        _require(self.host_mountinfo, MountInfoTable, type(None))
+        _require(self.proc, ContainerPath)
         if self.host_mountinfo is not None:
             _require_one_kernel(self.mountinfo, self.host_mountinfo)
 
@@ -98,15 +106,12 @@ class ContainerView:
             MountInfoError: a mount table cannot be understood.
             MountTablesDisagreeError: the two tables cannot be of one kernel and moment, in three
                 attempts.
+            ProcFileError: ``status`` does not state the capabilities as the kernel does.
             ProcUnavailableError: a mount table cannot be read.
-            PathKindError: *host_mountinfo* or *proc* is of another kind.
+            PathKindError: *mounts*, *host_mountinfo* or *proc* is of another kind.
         """
-        if not isinstance(proc, ContainerPath):
-            raise PathKindError(proc, wanted="ContainerPath")
-        if not (
-            host_mountinfo is None or isinstance(host_mountinfo, (ContainerPath, MountInfoTable))
-        ):
-            raise PathKindError(host_mountinfo, wanted="ContainerPath or MountInfoTable")
+        _require(host_mountinfo, ContainerPath, MountInfoTable, type(None))
+        _require(proc, ContainerPath)
         files = LocalFileSystem() if filesystem is None else filesystem
 
         def read() -> ContainerView:
@@ -141,11 +146,11 @@ class ContainerView:
 
         Raises:
             MountInfoError: the mount table cannot be understood.
+            ProcFileError: as from `of_process`.
             ProcUnavailableError: it cannot be read.
             PathKindError: *proc* is of another kind.
         """
-        if not isinstance(proc, ContainerPath):
-            raise PathKindError(proc, wanted="ContainerPath")
+        _require(proc, ContainerPath)
         return cls.of_process(
             mounts=MountTable([Mount(host="/", container="/")]),
             host_mountinfo=proc / OWN_MOUNTINFO,
@@ -160,7 +165,7 @@ class ContainerView:
         data stays, and so a view that was built from data alone is returned as it is.
 
         Raises:
-            MountInfoError: as from `of_process`; `MountTablesDisagreeError` and
+            MountInfoError: as from `of_process`; `MountTablesDisagreeError`, `ProcFileError` and
                 `ProcUnavailableError` likewise.
         """
         if self.read_at is None:
@@ -194,7 +199,10 @@ class ContainerView:
             InvalidPathError: *path* does not lie below *root*.
             OSError: a directory on the way cannot be looked into (``EACCES``), or links loop
                 (``ELOOP``).
+            PathKindError: *path* or *root* is not a container path.
         """
+        _require(path, ContainerPath)
+        _require(root, ContainerPath)
         names = [] if path == root else path.relative_to(root).split("/")
         kept = len(names) if follow_last else max(len(names) - 1, 0)
         while True:
@@ -206,6 +214,13 @@ class ContainerView:
                 kept -= 1
             else:
                 return found / "/".join(names[kept:])
+
+
+def _require(value: object, *kinds: type) -> None:
+    """Raise unless *value* is of one of the kinds, of which None is only named by itself."""
+    if not isinstance(value, kinds):
+        names = [kind.__name__ for kind in kinds if kind is not type(None)]
+        raise PathKindError(value, wanted=" or ".join(names))
 
 
 def _until_they_agree(read: Callable[[], ContainerView]) -> ContainerView:
@@ -247,7 +262,7 @@ def _read_user_namespace(files: FileSystem, proc: ContainerPath) -> bool | None:
 
 
 def _read_capabilities(files: FileSystem, proc: ContainerPath) -> int | None:
-    """Return the effective capabilities, ``CapEff`` of proc_pid_status(5)."""
+    """Return the effective capabilities, ``CapEff`` of proc_pid_status(5), if it is stated."""
     try:
         status = files.read_bytes(proc, "self/status")
     except OSError:
@@ -255,7 +270,13 @@ def _read_capabilities(files: FileSystem, proc: ContainerPath) -> int | None:
     for line in status.split(b"\n"):
         name, _, value = line.partition(b":")
         if name == b"CapEff":
-            return int(value, 16)
+            try:
+                return int(value, 16)
+            except ValueError as error:
+                reason = (
+                    f"CapEff is {value.strip().decode('utf-8', 'replace')!r}, no hexadecimal number"
+                )
+                raise ProcFileError(proc / "self/status", reason=reason) from error
     return None
 
 
