@@ -1,0 +1,55 @@
+"""``python -m devroot``: the answers of the library at a shell."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from devroot import __version__
+from devroot._cli._arguments import parse
+from devroot._cli._commands import run_demo, run_explain
+from devroot.errors import DevRootError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WRONG: Final = 2
+_NOBODY_READS: Final = 141  # as if by SIGPIPE, which is what others do then
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that *argv* holds (by default that of the process).
+
+    Returns:
+        The exit status: 0 if the reach is accepted, 3 if it is not, 2 if what the arguments
+        name cannot be read.
+
+    Raises:
+        SystemExit: with 2 if the arguments are wrong, with 0 after ``--help`` and ``--version``.
+    """
+    arguments = parse(argv, version=__version__)
+    try:
+        if arguments.command == "demo":
+            status, text = run_demo()
+        else:
+            status, text = run_explain(arguments, version=__version__)
+    except (DevRootError, OSError) as error:
+        print(f"devroot: {_printable(str(error))}", file=sys.stderr)  # noqa: T201 - a programme
+        return _WRONG
+    try:
+        print(_printable(text), end="", flush=True)  # noqa: T201 - a programme
+    except BrokenPipeError:
+        # What is still in the buffer would raise once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NOBODY_READS
+    return status
+
+
+def _printable(text: str) -> str:
+    r"""Return *text* with the bytes that are not UTF-8 shown as ``\xff``."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What ``python -m devroot`` does: arguments in, an explanation out."""

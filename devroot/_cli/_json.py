@@ -1,0 +1,105 @@
+"""An explanation as a document for programmes: the format is described in the reference."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from devroot._cli._explanation import Candidate, Explanation, Landing
+    from devroot._evidence import Evidence, Reach
+    from devroot._mounts import Mount
+    from devroot._roots import DevRoot
+
+SCHEMA: Final = 1
+"""Grows when a field goes or changes its meaning; new fields can come at any time."""
+
+
+def render(explanation: Explanation, *, version: str) -> str:
+    """Return the explanation as one JSON document that ends with a newline."""
+    view = explanation.view
+    document = {
+        "schema": SCHEMA,
+        "devroot": version,
+        "accepted": explanation.accepted,
+        "driver_root": {
+            "host": str(explanation.driver_root.host),
+            "container": str(explanation.driver_root.container),
+        },
+        "mounts": None if view.mounts is None else [_mount(mount) for mount in view.mounts],
+        "host_mountinfo": view.host_mountinfo is not None,
+        "candidates": [_candidate(candidate) for candidate in explanation.candidates],
+        "dev_root": _dev_root(explanation.dev_root),
+        "reach": _reach(explanation.reach),
+        "paths": [_landing(landing) for landing in explanation.landings],
+        "remedies": [
+            {
+                "fallback": remedy.fallback,
+                "mounts": [_mount(mount) for mount in remedy.mounts],
+            }
+            for remedy in explanation.remedies
+        ],
+        "advice": list(explanation.advice),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "asked": candidate.asked,
+        "state": candidate.state.value,
+        "reason": candidate.reason,
+        "dev_root": _dev_root(candidate.dev_root),
+        "reach": _reach(candidate.reach),
+        "remedies": [_mount(mount) for mount in candidate.remedies],
+    }
+
+
+def _landing(landing: Landing) -> dict[str, Any]:
+    return {
+        "device_path": str(landing.device_path),
+        "container_path": _text(landing.container_path),
+        "reach": _reach(landing.reach),
+    }
+
+
+def _dev_root(dev_root: DevRoot | None) -> dict[str, Any] | None:
+    if dev_root is None:
+        return None
+    names = dev_root.names
+    return {
+        "container": str(dev_root.container),
+        "dev": str(dev_root.dev),
+        "names": None if names is None else list(map(str, names)),
+        "origin": dev_root.origin,
+    }
+
+
+def _reach(reach: Reach | None) -> dict[str, Any] | None:
+    if reach is None:
+        return None
+    return {
+        "container_path": str(reach.container_path),
+        "verdict": reach.verdict.value,
+        "host_path": _text(reach.host_path),
+        "host_paths": list(map(str, reach.host_paths)),
+        "evidence": [_evidence(each) for each in reach.evidence],
+        "blockers": [_evidence(each) for each in reach.blockers],
+        "parts": [_reach(part) for part in reach.parts],
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, str]:
+    return {"code": evidence.code.value, "text": evidence.text}
+
+
+def _mount(mount: Mount) -> dict[str, Any]:
+    return {
+        "host": _text(mount.host),
+        "container": str(mount.container),
+        "read_only": mount.read_only,
+    }
+
+
+def _text(path: object) -> str | None:
+    return None if path is None else str(path)

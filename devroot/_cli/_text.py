@@ -1,0 +1,162 @@
+"""An explanation as a person reads it in ``kubectl exec``: 80 columns, no colours."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from devroot._cli._explanation import DRIVER_ROOT, State
+from devroot._evidence import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from devroot._cli._explanation import Candidate, Explanation, Landing, Remedy
+    from devroot._evidence import Reach
+    from devroot._mounts import Mount
+
+_WIDTH: Final = 80
+
+_MEANING: Final = {
+    Verdict.HOST: "proved: the host sees what is made there",
+    Verdict.DECLARED: "a mount was asked for and is there; nothing speaks against it",
+    Verdict.UNKNOWN: "nothing decides whether the host sees what is made there",
+    Verdict.PRIVATE: "what is made there stays in this container",
+    Verdict.STALE: "the directory was deleted on the host; nothing can be made there",
+}
+_STATES: Final = {
+    State.TAKEN: "taken",
+    State.REFUSED: "refused",
+    State.NOT_ASKED: "not asked",
+}
+_PLAIN: Final = re.compile(r"[A-Za-z0-9/._-]+")
+_LABEL_MAX: Final = 63  # a volume has a DNS label as its name, see RFC 1123
+
+# Directories of the driver that nobody has made before a node is needed in them.
+_MADE_ON_DEMAND: Final = {"/dev/nvidia-caps", "/dev/nvidia-caps-imex-channels"}
+
+
+def render(explanation: Explanation) -> str:
+    """Return the explanation as text that ends with a newline."""
+    return "\n".join(line.rstrip() for line in _lines(explanation)) + "\n"
+
+
+def _lines(explanation: Explanation) -> Iterator[str]:
+    driver_root, view = explanation.driver_root, explanation.view
+    yield from _fact("Driver root", f"{driver_root.container}, on the host {driver_root.host}")
+    yield from _fact(
+        "Mounts", "nobody said" if view.mounts is None else f"{len(view.mounts)} given"
+    )
+    yield from _fact("Host's table", "not granted" if view.host_mountinfo is None else "granted")
+    yield ""
+    yield "Asked for a dev root:"
+    for candidate in explanation.candidates:
+        yield from _candidate(candidate)
+    yield ""
+    if explanation.dev_root is None or explanation.reach is None:
+        yield from _fact("Dev root", "none")
+    else:
+        yield from _fact("Dev root", str(explanation.dev_root))
+        yield from _verdict(explanation.reach)
+        yield "Where device paths land:"
+        for landing in explanation.landings:
+            yield from _landing(landing)
+    yield ""
+    if explanation.accepted:
+        yield "Accepted."
+    else:
+        yield "Not accepted."
+        yield from _help(explanation)
+
+
+def _candidate(candidate: Candidate) -> Iterator[str]:
+    yield from _wrap(f"{candidate.asked}: {_STATES[candidate.state]}", first="  - ", rest="    ")
+    yield from _wrap(candidate.reason, first="      ")
+
+
+def _verdict(reach: Reach) -> Iterator[str]:
+    yield from _fact("Verdict", f"{reach.verdict.name}: {_MEANING[reach.verdict]}")
+    for part in reach.parts or (reach,):
+        yield ""
+        yield f"{part.container_path} is {part.verdict.name}, because"
+        yield from _bullets(evidence.text for evidence in part.evidence)
+        if part.blockers:
+            yield "and in the way is"
+            yield from _bullets(blocker.text for blocker in part.blockers)
+    yield ""
+
+
+def _landing(landing: Landing) -> Iterator[str]:
+    yield from _wrap(str(landing.device_path), first="  - ", rest="    ")
+    reach = landing.reach
+    if landing.container_path is None or reach is None:
+        yield "      outside the subset that this dev root shows"
+        return
+    yield from _fact("      here", str(landing.container_path), width=12)
+    host = f"nowhere ({reach.verdict.name})"
+    if reach.host_path is not None:
+        host = f"{reach.host_path} ({reach.verdict.name})"
+    elif reach.verdict is Verdict.UNKNOWN:
+        host = "nobody knows (UNKNOWN)"
+    yield from _fact("      host", host, width=12)
+
+
+def _help(explanation: Explanation) -> Iterator[str]:
+    for advice in explanation.advice:
+        yield ""
+        yield from _wrap(advice)
+    for number, remedy in enumerate(explanation.remedies):
+        yield ""
+        start = "Or mount" if number or explanation.advice else "What would help: mount"
+        way = "" if remedy.fallback == DRIVER_ROOT else f", for --fallback {remedy.fallback}"
+        yield from _wrap(f"{start} this in the pod{way}:")
+        yield from _yaml(remedy)
+
+
+def _yaml(remedy: Remedy) -> Iterator[str]:
+    yield "    volumeMounts:  # of the container"
+    for mount in remedy.mounts:
+        yield f"    - name: {_volume_name(mount)}"
+        yield f"      mountPath: {_scalar(str(mount.container))}"
+    yield "    volumes:  # of the pod"
+    for mount in remedy.mounts:
+        yield f"    - name: {_volume_name(mount)}"
+        yield "      hostPath:"
+        yield f"        path: {_scalar(str(mount.host))}"
+        if str(mount.host) == "/dev":
+            yield "        type: Directory"
+        elif str(mount.host) in _MADE_ON_DEMAND:
+            yield "        type: DirectoryOrCreate"
+
+
+def _volume_name(mount: Mount) -> str:
+    words = re.sub(r"[^a-z0-9]+", "-", str(mount.host).lower()).strip("-")
+    return f"host-{words}"[:_LABEL_MAX].strip("-")
+
+
+def _scalar(text: str) -> str:
+    """Return *text* for a YAML document, in quotes if it is not plain."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text)
+
+
+def _fact(name: str, text: str, *, width: int = 14) -> Iterator[str]:
+    yield from _wrap(text, first=name.ljust(width), rest=" " * width)
+
+
+def _bullets(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from _wrap(text, first="  - ", rest="    ")
+
+
+def _wrap(text: str, *, first: str = "", rest: str | None = None) -> list[str]:
+    """Return the lines of *text*; a path is never broken, however long it is."""
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=first if rest is None else rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
