@@ -22,7 +22,7 @@ import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 from typing_extensions import Self
@@ -30,7 +30,8 @@ from typing_extensions import Self
 import devroot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
+    from io import BufferedRWPair
     from types import TracebackType
 
 _AGENT = Path(__file__).with_name("_agent.py")
@@ -84,7 +85,7 @@ class _Listener:
         self._socket.listen()
         self._socket.settimeout(_POLL)
 
-    def accept(self, process: subprocess.Popen[bytes]) -> IO[bytes]:
+    def accept(self, process: subprocess.Popen[bytes]) -> BufferedRWPair:
         """Return the connection of the agent that *process* starts, itself or in a child."""
         while True:
             try:
@@ -216,7 +217,7 @@ class Host(Place):
 
 
 @contextmanager
-def device_directory(prefix: str = "devroot-test") -> Iterator[str]:
+def device_directory(prefix: str = "devroot-test") -> Generator[str]:
     """Give the name of a directory below the machine's own ``/dev`` that nobody has.
 
     There is one devtmpfs, whatever the namespace, so what a test makes in it has to be removed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.metadata
 import inspect
@@ -16,11 +17,13 @@ import pytest
 import devroot
 import devroot.errors
 
-ROOMS = ["devroot"]
-ROOMS += [
-    module.name
-    for module in pkgutil.walk_packages(devroot.__path__, "devroot.")
-    if not module.name.endswith("__main__")
+ROOMS = [
+    name
+    for name in (
+        "devroot",
+        *(module.name for module in pkgutil.walk_packages(devroot.__path__, "devroot.")),
+    )
+    if not name.endswith("__main__")
 ]
 ENTRANCES = [name for name in ROOMS if not any(part[0] == "_" for part in name.split("."))]
 HEAVY = {"argparse", "ctypes", "json", "pathlib", "pyudev", "subprocess", "tempfile"}
@@ -114,6 +117,21 @@ def test_all_is_complete(entrance: str) -> None:
         and (value.__module__ == entrance or hasattr(module, "__path__"))
     }
     assert own <= set(module.__all__)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    """The names that type checkers find at the front door are those that can be imported there."""
+    tree = ast.parse(Path(devroot.__file__).read_text(encoding="utf-8"))
+    (block,) = (
+        node
+        for node in tree.body
+        if isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+    )
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    shown = {alias.asname or alias.name for node in imports for alias in node.names}
+    assert shown | {"__version__"} == set(devroot.__all__)
 
 
 def test_unknown_name_is_an_attribute_error() -> None:
