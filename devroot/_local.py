@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import attrs
 
-from devroot._filesystem import FileStatus, FileType
+from devroot._filesystem import FileType
 from devroot._local_directory import Naming, status_of
 from devroot._local_handle import READABLE_DIRECTORY, LocalDirectory, read_held
 from devroot._local_openat2 import Support, lookup, place_of
@@ -16,7 +17,9 @@ from devroot._local_portable import PathTrail, PortableDirectory
 from devroot._local_walk import DescriptorTrail, check, follow, join, os_error
 
 if TYPE_CHECKING:
-    from devroot._filesystem import Directory
+    from collections.abc import Generator
+
+    from devroot._filesystem import Directory, FileStatus
     from devroot._paths import ContainerPath
 
 Resolver: TypeAlias = Literal["auto", "openat2", "walk", "portable"]
@@ -98,11 +101,8 @@ class LocalFileSystem:
         data = check(root, unsafe_path)
         if self._is_portable:
             return status_of(_by_path(root, unsafe_path).status())
-        descriptor = self._open(root, unsafe_path, data)
-        try:
+        with self._held(root, unsafe_path, data) as descriptor:
             return status_of(os.fstat(descriptor))
-        finally:
-            os.close(descriptor)
 
     def read_bytes(self, root: ContainerPath, unsafe_path: str, /) -> bytes:
         """See `FileSystem.read_bytes`.
@@ -117,16 +117,11 @@ class LocalFileSystem:
         data = check(root, unsafe_path)
         if self._is_portable:
             trail = _by_path(root, unsafe_path)
-            _require_regular(status_of(trail.status()).type, trail.text)
+            _require(trail.status(), FileType.REGULAR, trail.text)
             return trail.read_bytes()
-        descriptor = self._open(root, unsafe_path, data)
-        filename = join(root, unsafe_path.strip("/"))
-        try:
-            _require_regular(status_of(os.fstat(descriptor)).type, filename)
-            with Naming(filename):
-                return read_held(descriptor)
-        finally:
-            os.close(descriptor)
+        with self._held(root, unsafe_path, data) as descriptor:
+            _require(os.fstat(descriptor), FileType.REGULAR)
+            return read_held(descriptor)
 
     def read_link(self, root: ContainerPath, unsafe_path: str, /) -> str:
         """See `FileSystem.read_link`.
@@ -140,16 +135,11 @@ class LocalFileSystem:
         data = check(root, unsafe_path)
         if self._is_portable:
             trail = _by_path(root, unsafe_path, last_link=False)
-            _require_link(status_of(trail.status()).type, trail.text)
+            _require(trail.status(), FileType.SYMLINK, trail.text)
             return os.readlink(trail.text)
-        descriptor = self._open(root, unsafe_path, data, last_link=False)
-        filename = join(root, unsafe_path.strip("/"))
-        try:
-            _require_link(status_of(os.fstat(descriptor)).type, filename)
-            with Naming(filename):
-                return os.readlink("", dir_fd=descriptor)
-        finally:
-            os.close(descriptor)
+        with self._held(root, unsafe_path, data, last_link=False) as descriptor:
+            _require(os.fstat(descriptor), FileType.SYMLINK)
+            return os.readlink("", dir_fd=descriptor)
 
     @property
     def _is_portable(self) -> bool:
@@ -157,14 +147,22 @@ class LocalFileSystem:
             self.resolver == "auto" and not hasattr(os, "O_PATH")
         )
 
-    def _open(
+    @contextlib.contextmanager
+    def _held(
         self, root: ContainerPath, unsafe_path: str, data: bytes, *, last_link: bool = True
-    ) -> int:
-        """Return a descriptor that holds the file without opening it."""
+    ) -> Generator[int, None, None]:
+        """Give a descriptor that holds the file without opening it; name it in each `OSError`."""
         descriptor = self._by_openat2(root, data, 0 if last_link else os.O_NOFOLLOW)
         if descriptor is None:
             descriptor, _ = _by_walk(root, unsafe_path, last_link=last_link)
-        return descriptor
+        try:
+            yield descriptor
+        except OSError as error:
+            place = place_of(descriptor, root)
+            error.filename = join(root, unsafe_path.strip("/")) if place is None else str(place)
+            raise
+        finally:
+            os.close(descriptor)
 
     def _open_place(
         self, root: ContainerPath, unsafe_path: str, data: bytes, *, directory: bool = False
@@ -204,12 +202,8 @@ def _by_path(
     return trail
 
 
-def _require_regular(type_: FileType, filename: str) -> None:
-    if type_ is not FileType.REGULAR:
-        reason = f"it is a {type_.value}, not a regular file"
+def _require(result: os.stat_result, type_: FileType, filename: str = "") -> None:
+    found = status_of(result).type
+    if found is not type_:
+        reason = f"it is a {found.value}, not a {type_.value}"
         raise os_error(errno.EINVAL, filename, reason)
-
-
-def _require_link(type_: FileType, filename: str) -> None:
-    if type_ is not FileType.SYMLINK:
-        raise os_error(errno.EINVAL, filename, f"it is a {type_.value}, not a symbolic link")
