@@ -56,7 +56,8 @@ class NodePresence:
         node: the node that is needed.
         presence: the answer.
         reason: why, unless it is there.
-        reach: the reach of the place where it was found, if that was asked for.
+        reach: the reach of the place where it was found, if that was asked for. Nodes in one
+            directory have its evidence where nothing sets them apart.
 
     .. versionadded:: 0.1.0
     """
@@ -152,8 +153,9 @@ def missing(dev_root: DevRoot, nodes: Iterable[DeviceNode]) -> NodeSet:
     files, own = dev_root.view.filesystem, {}
     if absent and dev_root.container != _ROOT:
         own = _look(absent, lambda: files.open_directory(_ROOT, str(_OWN_DEV)))
+    judge = _Judge(dev_root)
     return NodeSet(
-        found=tuple(_judge(dev_root, node, found[node.path], own.get(node.path)) for node in wanted)
+        found=tuple(judge.judge(node, found[node.path], own.get(node.path)) for node in wanted)
     )
 
 
@@ -195,62 +197,124 @@ def _status(directory: Directory, path: DevicePath) -> FileStatus | OSError | No
         return error
 
 
-def _judge(
-    dev_root: DevRoot,
-    node: DeviceNode,
-    there: FileStatus | OSError | None,
-    own: FileStatus | OSError | None,
-) -> NodePresence:
-    try:
-        place = dev_root.container_path(node.path)
-    except OutsideSubsetError as error:
-        return NodePresence(node=node, presence=Presence.UNKNOWN, reason=str(error))
-    if there is None:
-        return _elsewhere(dev_root, node, own)
-    if isinstance(there, OSError):
-        wrong = isinstance(there, NotADirectoryError)
+class _Judge:
+    """Says of what was found at each path what it means, with the reach of each directory once."""
+
+    def __init__(self, dev_root: DevRoot) -> None:
+        self._dev_root = dev_root
+        self._shared: dict[str, tuple[Reach, ContainerPath] | None] = {}
+
+    def judge(
+        self,
+        node: DeviceNode,
+        there: FileStatus | OSError | None,
+        own: FileStatus | OSError | None,
+    ) -> NodePresence:
+        """Return the answer for one node.
+
+        Args:
+            node: the node.
+            there: what is at its path in the dev root.
+            own: what is at its path in the container's own ``/dev``, if that is another one.
+        """
+        try:
+            place = self._dev_root.container_path(node.path)
+        except OutsideSubsetError as error:
+            return NodePresence(node=node, presence=Presence.UNKNOWN, reason=str(error))
+        if there is None:
+            return self._elsewhere(node, own)
+        if isinstance(there, OSError):
+            wrong = isinstance(there, NotADirectoryError)
+            return NodePresence(
+                node=node,
+                presence=Presence.WRONG if wrong else Presence.UNKNOWN,
+                reason=f"{place} cannot be looked at: {there}",
+            )
+        difference = _difference(node, there)
+        if difference:
+            reason = f"{place} is {difference}"
+            return NodePresence(node=node, presence=Presence.WRONG, reason=reason)
+        return self._reaching(node)
+
+    def _reaching(self, node: DeviceNode) -> NodePresence:
+        """Say of a node that is in the dev root whether the host sees it."""
+        reach = self._reach_of(node.path)
+        if reach.verdict in self._dev_root.accept:
+            return NodePresence(node=node, presence=Presence.OK, reach=reach)
+        last = reach.evidence[-1].text
         return NodePresence(
             node=node,
-            presence=Presence.WRONG if wrong else Presence.UNKNOWN,
-            reason=f"{place} cannot be looked at: {there}",
+            presence=Presence.PRIVATE if reach.verdict is Verdict.PRIVATE else Presence.UNKNOWN,
+            reason=f"{reach.container_path} exists, but its reach is {reach.verdict.name}: {last}",
+            reach=reach,
         )
-    difference = _difference(node, there)
-    if difference:
-        reason = f"{place} is {difference}"
-        return NodePresence(node=node, presence=Presence.WRONG, reason=reason)
-    return _reaching(dev_root, node)
 
+    def _elsewhere(self, node: DeviceNode, own: FileStatus | OSError | None) -> NodePresence:
+        """Say that a node is not in the dev root, and whether the container's ``/dev`` has it."""
+        reason = f"{self._dev_root.container_path(node.path)} does not exist"
+        if own is None or isinstance(own, OSError) or _difference(node, own):
+            return NodePresence(node=node, presence=Presence.MISSING, reason=reason)
+        place = _OWN_DEV / node.path.below_dev
+        reach = examine(self._dev_root.view, place)
+        private = reach.verdict is Verdict.PRIVATE
+        return NodePresence(
+            node=node,
+            presence=Presence.PRIVATE if private else Presence.MISSING,
+            reason=f"{reason}; {place} in this container does, whose reach is {reach.verdict.name}",
+            reach=reach,
+        )
 
-def _reaching(dev_root: DevRoot, node: DeviceNode) -> NodePresence:
-    """Say of a node that is in the dev root whether the host sees it."""
-    reach = dev_root.reach(node.path)
-    if reach.verdict in dev_root.accept:
-        return NodePresence(node=node, presence=Presence.OK, reach=reach)
-    last = reach.evidence[-1].text
-    return NodePresence(
-        node=node,
-        presence=Presence.PRIVATE if reach.verdict is Verdict.PRIVATE else Presence.UNKNOWN,
-        reason=f"{reach.container_path} exists, but its reach is {reach.verdict.name}: {last}",
-        reach=reach,
-    )
+    def _reach_of(self, path: DevicePath) -> Reach:
+        """Return the reach of a node, from that of its directory where that is the same."""
+        directory = path.below_dev.rpartition("/")[0]
+        if directory not in self._shared:
+            self._shared[directory] = self._reach_of_directory(path)
+        shared = self._shared[directory]
+        if shared is None or self._stands_apart(path, *shared):
+            return self._dev_root.reach(path)
+        reach, _ = shared
+        host_paths = tuple(host_path / path.name for host_path in reach.host_paths)
+        return attrs.evolve(
+            reach,
+            container_path=self._dev_root.container_path(path),
+            host_path=host_paths[0] if host_paths else None,
+            host_paths=host_paths,
+        )
 
+    def _reach_of_directory(self, path: DevicePath) -> tuple[Reach, ContainerPath] | None:
+        """Return the reach and the place of a node's directory; None if it says nothing of it.
 
-def _elsewhere(
-    dev_root: DevRoot, node: DeviceNode, own: FileStatus | OSError | None
-) -> NodePresence:
-    """Say that a node is not in the dev root, and whether it is in the container's own ``/dev``."""
-    reason = f"{dev_root.container_path(node.path)} does not exist"
-    if own is None or isinstance(own, OSError) or _difference(node, own):
-        return NodePresence(node=node, presence=Presence.MISSING, reason=reason)
-    place = _OWN_DEV / node.path.below_dev
-    reach = examine(dev_root.view, place)
-    private = reach.verdict is Verdict.PRIVATE
-    return NodePresence(
-        node=node,
-        presence=Presence.PRIVATE if private else Presence.MISSING,
-        reason=f"{reason}; {place} in this container does, whose reach is {reach.verdict.name}",
-        reach=reach,
-    )
+        A verdict that is not accepted is looked at for each node: a single file can be better.
+        """
+        dev_root = self._dev_root
+        parent = next(iter(path.parents), None)
+        if dev_root.names is not None and (parent is None or not dev_root.contains(parent)):
+            return None
+        reach = dev_root.reach(parent)
+        if reach.verdict not in dev_root.accept:
+            return None
+        inside = dev_root.view.locate(reach.container_path, root=dev_root.container)
+        return reach, dev_root.view.locate(inside)
+
+    def _stands_apart(self, path: DevicePath, reach: Reach, directory: ContainerPath) -> bool:
+        """Whether something is mounted, or was to be, on the single name of a node."""
+        view, place = self._dev_root.view, directory / path.name
+        mount = view.mountinfo.covering(place)
+        if mount is None or mount.mount_point == place:
+            return True
+        declared = view.mounts if self._dev_root.declared is None else self._dev_root.declared
+        for name in (place, self._dev_root.container_path(path)):
+            asked = None if declared is None else declared.covering(name)
+            if asked is not None and asked.container == name:
+                return True
+        host = view.host_mountinfo
+        if host is None:
+            return False
+        for host_path in reach.host_paths:
+            seen = host.covering(host_path / path.name)
+            if seen is not None and seen.mount_point == host_path / path.name:
+                return True
+        return False
 
 
 def _difference(node: DeviceNode, there: FileStatus) -> str:

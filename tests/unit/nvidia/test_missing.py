@@ -14,7 +14,7 @@ from devroot._device import DeviceNode
 from devroot._fallbacks import SubsetFallback
 from devroot._mounts import Mount, MountTable
 from devroot._mounttree import MountInfoTable
-from devroot._paths import ContainerPath
+from devroot._paths import ContainerPath, HostPath
 from devroot._roots import DevRoot, DriverRoot
 from devroot._view import ContainerView
 from devroot.errors import DevRootError, NodesMissingError
@@ -270,6 +270,72 @@ def test_what_cannot_be_looked_at_is_unknown(operation: str) -> None:
     assert found.unknown == (CAP,)
     assert found.ok == (GPU,)
     assert "cannot be looked at" in found.found[0].reason
+
+
+HOST_TABLE = b"""\
+1 0 8:1 / / rw - ext4 /dev/sda1 rw
+2 1 0:6 / /dev rw - devtmpfs udev rw
+%s"""
+OWN_TABLE = b"""\
+100 99 0:300 / / rw - overlay overlay rw
+101 100 0:6 / /driver-root/dev rw - devtmpfs udev rw
+%s"""
+
+
+@pytest.mark.parametrize(
+    ("own", "host", "declared", "presence"),
+    [
+        (b"", b"", [], Presence.OK),
+        (b"102 101 0:9 /x /driver-root/dev/a/n1 rw - tmpfs t rw\n", b"", [], Presence.PRIVATE),
+        (b"", b"3 2 0:9 /x /dev/a/n1 rw - tmpfs t rw\n", [], Presence.PRIVATE),
+        (b"", b"", [Mount(host="/dev/a/n1", container="/driver-root/dev/a/n1")], Presence.OK),
+    ],
+)
+def test_a_single_file_can_differ_from_its_directory(
+    own: bytes, host: bytes, declared: list[Mount], presence: Presence
+) -> None:
+    """What is mounted on one node's name, here or on the host, changes the answer for it alone."""
+    view = ContainerView(
+        filesystem=TreeFileSystem(
+            ["char /driver-root/dev/a/n0 10:0", "char /driver-root/dev/a/n1 10:1"]
+        ),
+        mountinfo=MountInfoTable[ContainerPath].parse(OWN_TABLE % own),
+        host_mountinfo=MountInfoTable[HostPath].parse(HOST_TABLE % host, paths=HostPath),
+        mounts=MountTable([Mount(host="/dev", container="/driver-root/dev"), *declared]),
+    )
+    nodes = [DeviceNode(path=f"a/n{n}", major=10, minor=n) for n in range(2)]
+    dev_root = _dev_root(view)
+    found = missing(dev_root, nodes)
+    assert [one.presence for one in found.found] == [Presence.OK, presence]
+    for one in found.found:
+        reach = dev_root.reach(one.node.path)
+        assert one.reach is not None
+        assert (one.reach.verdict, one.reach.container_path, one.reach.host_paths) == (
+            reach.verdict,
+            reach.container_path,
+            reach.host_paths,
+        )
+
+
+def test_single_nodes_as_a_subset_are_looked_at_one_by_one() -> None:
+    """Where only the node itself is shown, nothing is asked of its directory."""
+    view = _container("char /driver-root/dev/nvidia0 195:0")
+    _tree(view).add("char /driver-root/dev/nvidia-caps/nvidia-cap1 508:1")
+    names = (GPU.path, CAP.path)
+    assert missing(attrs.evolve(_dev_root(view), names=names), [GPU, CAP]).complete
+
+
+def test_nodes_share_the_reach_of_their_directory_without_the_hosts_table() -> None:
+    """Where nobody granted the host's table, each node has its own host path all the same."""
+    view = _container(*(f"char /driver-root/dev/a/n{n} 10:{n}" for n in range(3)))
+    nodes = [DeviceNode(path=f"a/n{n}", major=10, minor=n) for n in range(3)]
+    found = missing(_dev_root(view), nodes)
+    assert found.complete
+    assert [str(one.reach.host_path) for one in found.found if one.reach is not None] == [
+        "/dev/a/n0",
+        "/dev/a/n1",
+        "/dev/a/n2",
+    ]
 
 
 def test_each_directory_is_opened_once() -> None:
