@@ -196,9 +196,9 @@ def faults_of_wheel(path: Path) -> Iterator[str]:
     info = "-".join(path.name.split("-")[:2]) + ".dist-info"
     with zipfile.ZipFile(path) as archive:
         held = {name for name in archive.namelist() if not name.endswith("/")}
-        yield from faults_of_metadata(path.name, archive.read(f"{info}/METACOVERAGE"))
+        yield from faults_of_metadata(path.name, archive.read(f"{info}/METADATA"))
     wanted = files_below("devroot") | {
-        f"{info}/{name}" for name in ("METACOVERAGE", "RECORD", "WHEEL", "licenses/LICENSE")
+        f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "licenses/LICENSE")
     }
     if "devroot/py.typed" not in held:
         yield f"{path.name} lacks the marker devroot/py.typed"
