@@ -82,7 +82,9 @@ class LocalFileSystem:
         """
         data = check(root, unsafe_path)
         if self._is_portable:
-            return PortableDirectory(_by_path(root, unsafe_path, directory=True).path)
+            trail = _by_path(root, unsafe_path, directory=True)
+            trail.search()
+            return PortableDirectory(trail.path)
         descriptor, path = self._open_place(root, unsafe_path, data, directory=True)
         try:
             with Naming(str(path)):

@@ -11,7 +11,8 @@ import warnings
 from typing import TYPE_CHECKING, Final, cast
 
 from devroot import _syscalls
-from devroot._local_directory import NamedDirectory, status_of
+from devroot._local_bulk import BulkNamedDirectory
+from devroot._local_directory import status_of
 from devroot._local_walk import os_error
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def read_all(descriptor: int) -> bytes:
     return b"".join(chunks)
 
 
-class LocalDirectory(NamedDirectory):
+class LocalDirectory(BulkNamedDirectory):
     """A directory that is held open, and locked by `try_lock` as long as it is.
 
     Races: it stays the same directory, wherever its name is moved to, and each name is looked up
@@ -114,12 +115,12 @@ class LocalDirectory(NamedDirectory):
     def status(self) -> FileStatus:
         """See `Directory.status`."""
         with self._naming(""):
-            return status_of(os.fstat(self._descriptor))
+            return status_of(os.fstat(self._open()))
 
     def names(self) -> list[str]:
         """See `Directory.names`."""
         with self._naming(""):
-            return os.listdir(self._descriptor)
+            return os.listdir(self._open())
 
     def open_directory(self, name: str, /) -> LocalDirectory:
         """See `Directory.open_directory`."""
@@ -132,10 +133,16 @@ class LocalDirectory(NamedDirectory):
         """See `Directory.try_lock`."""
         with self._naming(""):
             try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self._open(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
         return True
+
+    def _open(self) -> int:
+        """Return the descriptor; some calls of Python take -1 for something else."""
+        if self._descriptor < 0:
+            raise os_error(errno.EBADF, "")
+        return self._descriptor
 
     @contextlib.contextmanager
     def _held(self, at: str) -> Generator[tuple[os.stat_result, str], None, None]:

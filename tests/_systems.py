@@ -82,10 +82,12 @@ def opened(name: str, scratch: Path, specs: Iterable[str]) -> Generator[System, 
 
 
 def _moved(base: str, specs: Iterable[str]) -> list[str]:
-    """Return *specs* with the first path of each below *base*, and a second name's target too."""
+    """Return *specs* with each path below *base*, and the target of a second name too."""
     moved: list[str] = []
     for spec in specs:
         word, _, rest = spec.partition(" ")
+        if word == "hard":
+            rest = rest.replace(" ", f" {base}")
         quote = "'" if rest.startswith("'") else ""
         moved.append(f"{word} {quote}{base}{rest.removeprefix(quote)}")
     return moved
