@@ -1,7 +1,5 @@
 """The quick way for many device nodes in a real directory: the system calls and little else."""
 
-# ruff: noqa: PTH - descriptors are wanted here, and pathlib is not loaded
-
 from __future__ import annotations
 
 import os
@@ -31,6 +29,8 @@ class BulkNamedDirectory(NamedDirectory):
         lstat, makedev, dir_fd = os.lstat, os.makedev, self._dir_fd
         right: list[bool] = []
         for name, node in nodes:
+            if "/" in name:
+                check_name(name)
             try:
                 found = lstat(name, dir_fd=dir_fd)
             except OSError:
@@ -45,24 +45,31 @@ class BulkNamedDirectory(NamedDirectory):
         return right
 
     def publish_nodes(self, nodes: Sequence[Named], to: Directory, /) -> list[int]:
-        """See `BulkDirectory.publish_nodes`: five system calls for each.
+        """See `BulkDirectory.publish_nodes`: four system calls for most nodes.
 
-        Owner and mode are set by name, for nobody else looks into this directory.
+        Owner and mode are set by name, for nobody else looks into this directory. The mode is
+        set always, because another thread can change the umask at any time. The owner is set if
+        it is not the one that the kernel gave the first node: all that one thread makes in one
+        directory belongs to the same user and group, see mknod(2).
         """
-        target = self._peer(to)._dir_fd
-        mknod, chown, chmod, link, unlink = os.mknod, os.chown, os.chmod, os.link, os.unlink
-        makedev, source = os.makedev, self._dir_fd
+        if not isinstance(to, BulkNamedDirectory):
+            return list(range(len(nodes)))
+        source, target = self._dir_fd, to._dir_fd  # noqa: SLF001 - of one class
+        mknod, chmod, link, unlink, makedev = os.mknod, os.chmod, os.link, os.unlink, os.makedev
+        owner: tuple[int, int] | None = None
         failed: list[int] = []
         for position, (name, node) in enumerate(nodes):
+            if "/" in name:
+                check_name(name)
             mode = node.mode
+            device = makedev(node.major, node.minor)
             try:
-                mknod(
-                    _NODE,
-                    _FORMATS[node.type] | mode,
-                    makedev(node.major, node.minor),
-                    dir_fd=source,
-                )
-                chown(_NODE, node.uid, node.gid, dir_fd=source, follow_symlinks=False)
+                mknod(_NODE, _FORMATS[node.type] | mode, device, dir_fd=source)
+                if owner is None:
+                    made = os.lstat(_NODE, dir_fd=source)
+                    owner = made.st_uid, made.st_gid
+                if owner != (node.uid, node.gid):
+                    os.chown(_NODE, node.uid, node.gid, dir_fd=source, follow_symlinks=False)
                 chmod(_NODE, mode, dir_fd=source)
                 link(_NODE, name, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
                 unlink(_NODE, dir_fd=source)

@@ -1,0 +1,275 @@
+"""The directories of a dev root that a run works in, and the working directory inside each.
+
+What is made is completed where nobody else looks: in a directory with mode 0700 inside the
+target directory, so that it is on the same mount and can be published by one system call. The
+maker holds it by a flock(2) lock. A lock ends with its process, however that ends, so whoever
+gets the lock of a working directory knows that nobody works in it any more, and removes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Final, final
+
+from devroot._advice import DirectoryDeletedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from typing_extensions import Self
+
+    from devroot._filesystem import Directory, FileStatus
+
+_PREFIX: Final = ".devroot-"
+_NAME: Final = re.compile(re.escape(_PREFIX) + r"[0-9a-f]{16}")
+_WORKING_MODE: Final = 0o700
+_DIRECTORY_MODE: Final = 0o755
+_NEW_DIRECTORY: Final = "directory"
+
+ATTEMPTS: Final = 64
+"""How often to try again when another process was faster, before that is an error.
+
+Each attempt fails only if somebody acted on the very name in between, so that an honest crowd
+never comes near it.
+"""
+
+
+def leftovers(names: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the *names* in a directory that are of working directories, in order."""
+    return tuple(sorted(name for name in names if _NAME.fullmatch(name)))
+
+
+def sweep(directory: Directory, name: str) -> None:
+    """Remove the working directory *name*, unless somebody still works in it.
+
+    Only a directory is touched that has the name, the owner and the mode that this library gives
+    it. Whoever made it cannot lose it: it is locked from the moment when its maker has looked
+    whether it still is there.
+
+    Raises:
+        OSError: it could not be removed.
+    """
+    with suppress(FileNotFoundError):  # its maker, or another cleaner, was faster
+        found = directory.lstat(name)
+        if not found.is_directory or found.mode & 0o077 or found.uid not in {0, os.geteuid()}:
+            return
+        with directory.open_directory(name) as abandoned:
+            if abandoned.try_lock() and _is_at(directory, name, abandoned):
+                _empty(abandoned)
+                directory.remove_directory(name)
+
+
+def _is_at(directory: Directory, name: str, opened: Directory) -> bool:
+    """Whether *name* still leads to the directory that is open."""
+    return directory.lstat(name).same_file(opened.status())
+
+
+def _empty(directory: Directory) -> None:
+    """Remove what is in a working directory: finished or half-made nodes and new directories."""
+    for name in directory.names():
+        if directory.lstat(name).is_directory:
+            directory.remove_directory(name)
+        else:
+            directory.unlink(name)
+
+
+def _discard(directory: Directory, name: str) -> None:
+    """Remove an empty directory, if nobody else did."""
+    with suppress(FileNotFoundError):
+        directory.remove_directory(name)
+
+
+@final
+class Workplace:
+    """The working directory of this run inside a target directory."""
+
+    __slots__ = ("_name", "_target", "directory")
+
+    def __init__(self, target: Directory) -> None:
+        """Make it, and hold it.
+
+        Raises:
+            OSError: it cannot be made in *target*.
+        """
+        self._target = target
+        for _ in range(ATTEMPTS):
+            self._name = _PREFIX + os.urandom(8).hex()
+            if self._make():
+                taken = self._take()
+                if taken is not None:
+                    self.directory = taken
+                    return
+        raise os_error(errno.EAGAIN, target, self._name)
+
+    def _make(self) -> bool:
+        """Make the directory; False if it was there, or somebody's `sweep` took it at once."""
+        try:
+            self._target.make_directory(self._name, mode=_WORKING_MODE)
+        except FileExistsError:
+            return False
+        except FileNotFoundError:
+            require_alive(self._target)
+            return False
+        except BaseException:
+            _discard(self._target, self._name)
+            raise
+        return True
+
+    def _take(self) -> Directory | None:
+        """Open and lock the directory; None if somebody's `sweep` got hold of it first."""
+        with suppress(FileNotFoundError), ExitStack() as undo:
+            undo.callback(_discard, self._target, self._name)
+            directory = undo.enter_context(self._target.open_directory(self._name))
+            if directory.try_lock() and _is_at(self._target, self._name, directory):
+                undo.pop_all()
+                return directory
+        return None
+
+    def close(self) -> None:
+        """Remove it with all that is in it.
+
+        Raises:
+            OSError: that failed, and something is left behind.
+        """
+        with self.directory:
+            _empty(self.directory)
+            self._target.remove_directory(self._name)
+
+
+@final
+class Place:
+    """A directory of the dev root that is open, with its working directory once one is needed."""
+
+    __slots__ = ("_refusal", "_work", "directory")
+
+    def __init__(self, directory: Directory) -> None:
+        self.directory = directory
+        self._work: Workplace | None = None
+        self._refusal: tuple[int, str, str] | None = None
+
+    @property
+    def work(self) -> Directory:
+        """The working directory; made now, if it was not yet.
+
+        Raises:
+            OSError: it cannot be made; the same for everybody who asks.
+        """
+        if self._refusal is not None:
+            raise OSError(*self._refusal)
+        if self._work is None:
+            try:
+                self._work = Workplace(self.directory)
+            except OSError as error:
+                self._refusal = (error.errno or errno.EIO, str(error.strerror), error.filename)
+                raise
+        return self._work.directory
+
+    def make_directory(self, name: str) -> None:
+        """Make the directory *name*, 0755 and root's whatever the umask; another's will do too.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        work = self.work
+        try:
+            work.make_directory(_NEW_DIRECTORY, mode=_DIRECTORY_MODE)
+            work.rename(_NEW_DIRECTORY, self.directory, name, replace=False)
+        except OSError as error:
+            _discard(work, _NEW_DIRECTORY)
+            if not isinstance(error, FileExistsError):
+                raise
+
+    def close(self) -> None:
+        """Remove the working directory and give the handle back.
+
+        Raises:
+            OSError: something is left behind.
+        """
+        with self.directory:
+            if self._work is not None:
+                self._work.close()
+
+
+@final
+class Places:
+    """The open directories from ``dev`` down to the one at hand.
+
+    Whoever enters directories in the order of their paths opens each once.
+    """
+
+    def __init__(self, dev: Directory) -> None:
+        self._stack = [Place(dev)]
+        self._names: list[str] = []
+        self.left_behind: list[OSError] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._leave(-1)
+
+    def enter(self, names: tuple[str, ...], *, make: bool = False) -> Place:
+        """Open the directory to which *names* lead from ``dev``, following no link.
+
+        Args:
+            names: of the directories on the way.
+            make: whether to make those that are missing.
+
+        Raises:
+            OSError: one of them cannot be opened, was deleted, or cannot be made.
+        """
+        common = 0
+        for ours, theirs in zip(self._names, names, strict=False):
+            if ours != theirs:
+                break
+            common += 1
+        self._leave(common)
+        for name in names[common:]:
+            self._stack.append(Place(self._open(self._stack[-1], name, make=make)))
+            self._names.append(name)
+        return self._stack[-1]
+
+    @staticmethod
+    def _open(parent: Place, name: str, *, make: bool) -> Directory:
+        for _ in range(ATTEMPTS):
+            try:
+                return parent.directory.open_directory(name)
+            except FileNotFoundError:
+                if not make:
+                    raise
+            parent.make_directory(name)
+        raise os_error(errno.EAGAIN, parent.directory, name)
+
+    def _leave(self, depth: int) -> None:
+        """Close what is deeper than *depth*; what cannot be cleaned up is noted."""
+        while len(self._stack) > depth + 1:
+            try:
+                self._stack.pop().close()
+            except OSError as error:
+                self.left_behind.append(error)
+            except BaseException:
+                self._leave(depth)
+                raise
+        del self._names[max(depth, 0) :]
+
+
+def os_error(number: int, directory: Directory, name: str = "") -> OSError:
+    """Return the `OSError` subclass for *number* about a name in *directory*."""
+    path = directory.path / name if name else directory.path
+    return OSError(number, os.strerror(number), str(path))
+
+
+def require_alive(directory: Directory) -> FileStatus:
+    """Return the status of an open directory, and make sure that it still has a name.
+
+    Raises:
+        DirectoryDeletedError: it was deleted.
+    """
+    status = directory.status()
+    if status.links == 0:
+        number = errno.ENOENT
+        raise DirectoryDeletedError(number, os.strerror(number), str(directory.path))
+    return status

@@ -1,0 +1,325 @@
+"""Look at each directory once, and say what is to be done about each node: `plan`."""
+
+from __future__ import annotations
+
+import errno
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from devroot._advice import Doing, advice
+from devroot._evidence import EvidenceCode
+from devroot._jobs import ON_CONFLICT, MakeNodes
+from devroot._paths import DevicePath
+from devroot._places import Places, leftovers, require_alive
+from devroot._steps import ACTING, Action, Group, Plan, Step, Steps, Work
+from devroot.errors import InvalidNodeError, OutsideSubsetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from devroot._device import DeviceNode
+    from devroot._filesystem import Directory, FileStatus
+    from devroot._jobs import Job, OnConflict
+    from devroot._roots import DevRoot
+
+_ANY_CHANGE: Final = {EvidenceCode.READ_ONLY: errno.EROFS}
+_MAKING: Final = {
+    **_ANY_CHANGE,
+    EvidenceCode.NODEV: errno.EACCES,
+    EvidenceCode.USER_NAMESPACE: errno.EPERM,
+    EvidenceCode.NO_CAP_MKNOD: errno.EPERM,
+}
+"""What a blocker is called by the kernel; on ``nodev`` it is open(2) that says ``EACCES``."""
+
+
+def plan(
+    dev_root: DevRoot,
+    nodes: Iterable[DeviceNode],
+    *,
+    on_conflict: OnConflict = "repair",
+    touch_withheld: bool = False,
+) -> Plan:
+    """Say what `mknod` would do about each node; nothing is changed.
+
+    Each directory is opened and listed once, and no link below the dev root's ``dev`` is
+    followed.
+
+    Args:
+        dev_root: where the nodes are to be.
+        nodes: the nodes; the same one twice counts once.
+        on_conflict: what to do with something else at a name. ``"repair"`` replaces a symbolic
+            link, a regular file, a fifo, a socket and a node of another type or number, and
+            mends a wrong mode or owner in place; ``"keep"`` leaves them, and says so;
+            ``"error"`` calls each a conflict. A directory and a mount are never replaced: they
+            are always a conflict.
+        touch_withheld: whether to make and change also nodes whose owner says that nobody else
+            should (`DeviceNode.withheld`).
+
+    Returns:
+        The plan. A node is *blocked* if it lies outside the dev root's subset, if the mount is
+        read-only, or if it would have to be made and the mount has ``nodev`` (it could be made,
+        but not opened), the process is in a user namespace, or it lacks ``CAP_MKNOD``.
+
+    Raises:
+        InvalidNodeError: two nodes have one path, or *on_conflict* is another word.
+        MountInfoError: as from `DevRoot.reach`.
+
+    .. versionadded:: 0.1.0
+    """
+    if on_conflict not in ON_CONFLICT:
+        field = "on_conflict"
+        raise InvalidNodeError(field, on_conflict, reason=f"it is one of {', '.join(ON_CONFLICT)}")
+    job = MakeNodes(
+        mountinfo=dev_root.view.mountinfo, on_conflict=on_conflict, touch_withheld=touch_withheld
+    )
+    return make_plan(dev_root, nodes, job)
+
+
+def make_plan(dev_root: DevRoot, nodes: Iterable[DeviceNode], job: Job) -> Plan:
+    """Say what *job* is to do about each node.
+
+    Raises:
+        InvalidNodeError: two different nodes have one path.
+        MountInfoError: as from `DevRoot.reach`.
+    """
+    planner = _Planner(dev_root, nodes, job)
+    planner.run()
+    nodes_once = tuple(planner.nodes)
+    return Plan(
+        dev_root=dev_root,
+        nodes=nodes_once,
+        new_directories=tuple(sorted(planner.new_directories)),
+        work=Work(
+            steps=Steps(nodes=nodes_once, missing=planner.missing, told=planner.steps),
+            groups=tuple(planner.groups),
+            devices=planner.devices,
+            leftovers=planner.leftovers,
+            job=job,
+        ),
+    )
+
+
+class _Planner:
+    """The look at all directories, and what it has found so far."""
+
+    def __init__(self, dev_root: DevRoot, nodes: Iterable[DeviceNode], job: Job) -> None:
+        self._dev_root = dev_root
+        self._job = job
+        self._present: dict[tuple[str, ...], frozenset[str]] = {}
+        self.nodes, self.groups = _arrange(nodes, job)
+        self.steps: dict[int, Step] = {}
+        self.missing: set[int] = set()
+        self.devices: dict[tuple[str, ...], int] = {}
+        self.leftovers: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self.new_directories: set[DevicePath] = set()
+
+    def run(self) -> None:
+        """Look at every group."""
+        try:
+            dev = self._dev_root.open_dev()
+        except OSError as error:
+            for group in self.groups:
+                self._refuse(group.members, error)
+            return
+        with Places(dev) as places:
+            for group in self.groups:
+                members = self._inside_subset(group)
+                if members:
+                    self._look(places, group, members)
+
+    def _inside_subset(self, group: Group) -> list[tuple[int, str]]:
+        """Return the nodes of a group that the dev root shows; the others are blocked."""
+        names = self._dev_root.names
+        if names is None or _shows_all(self._dev_root, group):
+            return group.members
+        inside: list[tuple[int, str]] = []
+        for index, name in group.members:
+            path = self._job.path(self.nodes[index])
+            if self._dev_root.contains(path):
+                inside.append((index, name))
+            else:
+                self.steps[index] = Step(
+                    node=self.nodes[index],
+                    path=path,
+                    action=Action.BLOCKED,
+                    reason=str(OutsideSubsetError(path, names=names)),
+                    errno=errno.ENOENT,
+                )
+        return inside
+
+    def _look(self, places: Places, group: Group, members: list[tuple[int, str]]) -> None:
+        """Look at one directory and its nodes."""
+        try:
+            directory, present, missing = self._open(places, group)
+        except OSError as error:
+            self._refuse(members, error)
+            return
+        judge = _Judge(self._dev_root, self._job, group, missing)
+        creates, unblocked = self._job.creates, judge.unblocked
+        makes = False
+        there: list[tuple[int, str]] = []
+        for member in members:
+            node = self.nodes[member[0]]
+            if member[1] in present:
+                there.append(member)
+            elif creates(node) and unblocked(node):
+                self.missing.add(member[0])
+                makes = True
+            else:
+                self._tell(judge, directory, member, present=False)
+        if makes:
+            self.new_directories.update(missing)
+        right = self._job.right(directory, [(name, self.nodes[index]) for index, name in there])
+        for member, is_right in zip(there, right, strict=True):
+            if not is_right:
+                self._tell(judge, directory, member, present=True)
+
+    def _tell(
+        self, judge: _Judge, directory: Directory, member: tuple[int, str], *, present: bool
+    ) -> None:
+        """Look closely at one node, and note what is to be done about it."""
+        index, name = member
+        try:
+            found = look(directory, name) if present else None
+            step = judge.judge(self._job.decide(directory, name, found, self.nodes[index]))
+        except OSError as error:
+            self._refuse([member], error)
+        else:
+            self.steps[index] = step
+
+    def _open(
+        self, places: Places, group: Group
+    ) -> tuple[Directory, frozenset[str], tuple[DevicePath, ...]]:
+        """Open the directories on the way to a group's own.
+
+        Returns:
+            The deepest one that exists, the names in the group's own directory, and which
+            directories are missing.
+        """
+        directory = places.enter(()).directory
+        present = self._list((), directory)
+        for depth in range(1, len(group.names) + 1):
+            names = group.names[:depth]
+            try:
+                directory = places.enter(names).directory
+            except FileNotFoundError:
+                self.devices[group.names] = self.devices[names[:-1]]
+                ends = range(depth, len(group.names) + 1)
+                missing = tuple(DevicePath("/".join(group.names[:end])) for end in ends)
+                return directory, frozenset(), missing
+            present = self._list(names, directory)
+        return directory, present, ()
+
+    def _list(self, names: tuple[str, ...], directory: Directory) -> frozenset[str]:
+        """Return the names in a directory, listed when it is met first."""
+        if names not in self._present:
+            self.devices[names] = require_alive(directory).device
+            self._present[names] = present = frozenset(directory.names())
+            working = leftovers(present)
+            if working:
+                self.leftovers[names] = working
+        return self._present[names]
+
+    def _refuse(self, members: Iterable[tuple[int, str]], error: OSError) -> None:
+        """Let no step be taken for nodes whose place cannot be looked at."""
+        in_the_way = error.errno in {errno.ENOTDIR, errno.ELOOP}
+        for index, _ in members:
+            node = self.nodes[index]
+            self.steps[index] = Step(
+                node=node,
+                path=self._job.path(node),
+                action=Action.CONFLICT if in_the_way else Action.BLOCKED,
+                reason=f"{error.filename}: {advice(error, Doing.LOOK)}",
+                errno=error.errno or errno.EIO,
+            )
+
+
+class _Judge:
+    """Says which changes in one directory are not possible, whatever is there."""
+
+    def __init__(
+        self, dev_root: DevRoot, job: Job, group: Group, missing: tuple[DevicePath, ...]
+    ) -> None:
+        self._dev_root = dev_root
+        self._job = job
+        self._path = group.path
+        self._outside = [path for path in missing if not dev_root.contains(path)]
+        # A subset of single devices has as many answers as names, any other directory has one.
+        self._is_uniform = _shows_all(dev_root, group)
+        self._known: dict[bool, tuple[str, int] | None] = {}
+
+    def unblocked(self, node: DeviceNode) -> bool:
+        """Whether the node can be made."""
+        return self._blocker(self._job.path(node), making=self._job.makes_devices) is None
+
+    def judge(self, step: Step) -> Step:
+        """Return *step*, or that it is blocked."""
+        if step.action not in ACTING:
+            return step
+        in_place = step.action is Action.REPAIR and step.in_place
+        blocker = self._blocker(step.path, making=self._job.makes_devices and not in_place)
+        if blocker is None:
+            return step
+        return attrs.evolve(step, action=Action.BLOCKED, reason=blocker[0], errno=blocker[1])
+
+    def _blocker(self, path: DevicePath, *, making: bool) -> tuple[str, int] | None:
+        """Return what stands in the way, and what the kernel calls it."""
+        if not self._is_uniform:
+            return self._ask(path, making=making)
+        if making not in self._known:
+            self._known[making] = self._ask(self._path, making=making)
+        return self._known[making]
+
+    def _ask(self, path: DevicePath | None, *, making: bool) -> tuple[str, int] | None:
+        if self._outside:
+            reason = (
+                f"the directory {self._outside[0]} is missing, and lies outside the subset that"
+                " this dev root shows; is the subset mounted?"
+            )
+            return reason, errno.ENOENT
+        counts = _MAKING if making else _ANY_CHANGE
+        blockers = [
+            evidence for evidence in self._dev_root.reach(path).blockers if evidence.code in counts
+        ]
+        if not blockers:
+            return None
+        return "; ".join(evidence.text for evidence in blockers), counts[blockers[0].code]
+
+
+def _shows_all(dev_root: DevRoot, group: Group) -> bool:
+    """Whether the dev root shows the directory as a whole, not only single names in it."""
+    return dev_root.names is None or (group.path is not None and dev_root.contains(group.path))
+
+
+def look(directory: Directory, name: str) -> FileStatus | None:
+    """Return the status of *name*; None if nothing is there."""
+    try:
+        return directory.lstat(name)
+    except FileNotFoundError:
+        return None
+
+
+def _arrange(nodes: Iterable[DeviceNode], job: Job) -> tuple[list[DeviceNode], list[Group]]:
+    """Return the nodes, each once, and the groups of those in one directory, parents first."""
+    kept: list[DeviceNode] = []
+    groups: dict[str, Group] = {}
+    by_path: dict[str, DeviceNode] = {}
+    for node in nodes:
+        below = job.path(node).below_dev
+        known = by_path.get(below)
+        if known is None:
+            by_path[below] = node
+            directory, _, name = below.rpartition("/")
+            group = groups.get(directory)
+            if group is None:
+                names = tuple(directory.split("/")) if directory else ()
+                groups[directory] = group = Group(names=names)
+            group.members.append((len(kept), name))
+            kept.append(node)
+        elif known != node:
+            field = "path"
+            reason = f"two nodes would have this name: {known}, and {node}"
+            raise InvalidNodeError(field, str(job.path(node)), reason=reason)
+    return kept, sorted(groups.values(), key=attrgetter("names"))
