@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from devroot.testing._faults import Operation
+from devroot.testing._faults import Operation, ProcessKilled
 from devroot.testing._handles import TreeDirectory
 from devroot.testing._scenarios import Scenario, scenario, scenario_names
 from devroot.testing._tree import TreeFileSystem
 
 __all__ = [
     "Operation",
+    "ProcessKilled",
     "Scenario",
     "TreeDirectory",
     "TreeFileSystem",

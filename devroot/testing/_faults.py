@@ -46,6 +46,16 @@ is there, and has neither its owner nor its mode yet.
 """
 
 
+class ProcessKilled(BaseException):
+    """The process under test was killed here, as by SIGKILL: it does nothing any more.
+
+    No handler of errors catches it by accident, and what tidies up on the way out has no effect:
+    until `TreeFileSystem.restart`, every operation raises it again.
+
+    .. versionadded:: 0.1.0
+    """
+
+
 @attrs.frozen(kw_only=True)
 class Operation:
     """One step that is about to be taken.

@@ -11,16 +11,16 @@ import attrs
 from typing_extensions import Self
 
 from devroot._filesystem import FileStatus, FileType
+from devroot._local_directory import check_name
 from devroot._paths import ContainerPath
-from devroot.errors import InvalidNodeError, PathKindError
+from devroot.errors import InvalidNodeError
 from devroot.testing import _inodes
-from devroot.testing._faults import Faults
+from devroot.testing._faults import Faults, ProcessKilled
 from devroot.testing._inodes import (
     MAJOR_MAX,
     MINOR_MAX,
     Inode,
     Volume,
-    check_name,
     kernel_error,
 )
 
@@ -30,20 +30,24 @@ if TYPE_CHECKING:
 
     from devroot._filesystem import Directory
 
-_DEVICES: Final = (FileType.CHARACTER, FileType.BLOCK)
+_DEVICES: Final = {FileType.CHARACTER, FileType.BLOCK}
+_NOT_MADE_BY_MKNOD: Final = {FileType.DIRECTORY, FileType.SYMLINK}
+_UMASK: Final = 0o022
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Kernel:
     """What all handles of one tree share.
 
     Attributes:
         volume: where the inodes are.
         faults: what is to go wrong.
+        process: stands for the process that works on the tree; None while there is none.
     """
 
     volume: Volume
     faults: Faults = attrs.field(factory=Faults)
+    process: object = attrs.field(factory=object)
     _lock: threading.RLock = attrs.field(factory=threading.RLock)
 
     @contextmanager
@@ -51,8 +55,17 @@ class Kernel:
         """Let faults and hooks come first, then do one step that nobody else sees half done.
 
         An error of the kernel leaves with the path in it.
+
+        Raises:
+            ProcessKilled: the process is killed now, or was and does nothing any more.
         """
-        self.faults.meet(operation, path, to)
+        if self.process is None:
+            raise ProcessKilled
+        try:
+            self.faults.meet(operation, path, to)
+        except ProcessKilled:
+            self.process = None
+            raise
         with self._lock:
             try:
                 yield
@@ -72,12 +85,13 @@ class TreeDirectory:
     .. versionadded:: 0.1.0
     """
 
-    __slots__ = ("_closed", "_inode", "_kernel", "_path")
+    __slots__ = ("_closed", "_inode", "_kernel", "_path", "_process")
 
     def __init__(self, kernel: Kernel, inode: Inode, path: str) -> None:
         self._kernel = kernel
         self._inode = inode
         self._path = ContainerPath(path)
+        self._process = kernel.process
         self._closed = False
 
     def __repr__(self) -> str:
@@ -92,7 +106,8 @@ class TreeDirectory:
     def close(self) -> None:
         """Give the handle and its lock back; a second call does nothing."""
         self._closed = True
-        if self._inode.locked_by is self:
+        holder = self._inode.locked_by
+        if holder is not None and holder[0] is self:
             self._inode.locked_by = None
 
     def __enter__(self) -> Self:
@@ -142,7 +157,7 @@ class TreeDirectory:
         """Make the directory *name* with exactly this mode and owner."""
         with self._doing("make_directory", name):
             inode = self._make(name, FileType.DIRECTORY, mode=mode & 0o700)
-        self._finish("make_directory", name, inode, mode=mode, uid=uid, gid=gid)
+        self._complete("make_directory", name, inode, mode=mode, uid=uid, gid=gid)
 
     def make_node(  # noqa: PLR0913 - a device node is all of these
         self,
@@ -158,15 +173,22 @@ class TreeDirectory:
     ) -> None:
         """Make the device node *name* with exactly this mode and owner.
 
+        Whatever else mknod(2) makes has the numbers 0 and 0.
+
         Raises:
-            InvalidNodeError: *type* is not a device, or a number does not fit into the
-                kernel's 12 bits of major and 20 bits of minor.
+            InvalidNodeError: a number does not fit into the kernel's 12 bits of major and 20
+                bits of minor.
+            OSError: ``EINVAL`` if *type* is a directory or a symbolic link.
         """
-        _check_node(type, major=major, minor=minor)
+        check_name(name)
+        _check_numbers(major, minor)
         with self._doing("make_node", name):
-            inode = self._make(name, type, mode=0)
-            inode.major, inode.minor = major, minor
-        self._finish("make_node", name, inode, mode=mode, uid=uid, gid=gid)
+            if type in _NOT_MADE_BY_MKNOD:
+                raise kernel_error(errno.EINVAL)
+            inode = self._make(name, type, mode=mode & ~_UMASK)
+            if type in _DEVICES:
+                inode.major, inode.minor = major, minor
+        self._complete("make_node", name, inode, mode=mode, uid=uid, gid=gid)
 
     def make_symlink(self, name: str, target: str, /) -> None:
         """Make *name* a symbolic link to the text *target*."""
@@ -189,39 +211,31 @@ class TreeDirectory:
         """Set the mode or owner of *name* in place, if it still is the file *expected*.
 
         Raises:
-            OSError: ``ESTALE`` if it is another file; ``EOPNOTSUPP`` for the mode of a
-                symbolic link, which has none.
+            OSError: ``ESTALE`` if it is another file; ``ELOOP`` if it is a symbolic link, which
+                has no mode.
         """
         with self._doing("mend", name):
             inode = self._directory().child(name)
-            if not inode.status().same_file(expected):
+            now = inode.status()
+            if not now.same_file(expected) or (now.type, now.major, now.minor) != (
+                expected.type,
+                expected.major,
+                expected.minor,
+            ):
                 raise kernel_error(errno.ESTALE)
-        if uid is not None or gid is not None:
-            with self._doing("mend.owner", name):
-                inode.own(uid=uid, gid=gid)
-        if mode is not None:
-            with self._doing("mend.mode", name):
-                if inode.type is FileType.SYMLINK:
-                    raise kernel_error(errno.EOPNOTSUPP)
-                inode.mode = mode
+            if inode.type is FileType.SYMLINK:
+                raise kernel_error(errno.ELOOP)
+        self._change("mend", name, inode, mode=mode, uid=uid, gid=gid)
 
     def link(self, name: str, to: Directory, to_name: str, /) -> None:
         """Give the file *name* a second name in *to*; never replaces."""
-        target = self._target(to, to_name)
-        with self._doing("link", name, str(target.path / to_name)):
-            _inodes.link(self._directory(), name, self._sibling(target), to_name)
+        with self._doing("link", name, to, to_name):
+            _inodes.link(self._directory(), name, self._sibling(to), to_name)
 
     def rename(self, name: str, to: Directory, to_name: str, /, *, replace: bool) -> None:
         """Move *name* to *to_name* in *to* in one step."""
-        target = self._target(to, to_name)
-        with self._doing("rename", name, str(target.path / to_name)):
-            _inodes.rename(
-                self._directory(),
-                name,
-                self._sibling(target),
-                to_name,
-                replace=replace,
-            )
+        with self._doing("rename", name, to, to_name):
+            _inodes.rename(self._directory(), name, self._sibling(to), to_name, replace=replace)
 
     def unlink(self, name: str, /) -> None:
         """Remove the name of anything but a directory."""
@@ -237,25 +251,42 @@ class TreeDirectory:
         """Take the directory's exclusive lock, without waiting; `close` gives it back."""
         with self._kernel.doing("try_lock", str(self._path)):
             inode = self._directory()
-            if inode.locked_by is None:
-                inode.locked_by = self
-            return inode.locked_by is self
+            holder = inode.locked_by
+            if holder is None or holder[1] is not self._process:
+                inode.locked_by = holder = (self, self._process)
+            return holder[0] is self
 
     @contextmanager
-    def _doing(self, operation: str, name: str, to: str | None = None) -> Generator[None]:
+    def _doing(
+        self, operation: str, name: str, to: Directory | None = None, to_name: str = ""
+    ) -> Generator[None]:
         check_name(name)
-        with self._kernel.doing(operation, str(self._path / name), to):
+        second = None
+        if to is not None:
+            check_name(to_name)
+            second = str(to.path / to_name)
+        with self._kernel.doing(operation, str(self._path / name), second):
             yield
 
     def _directory(self) -> Inode:
         """Return the directory that is open.
 
         Raises:
-            OSError: ``EBADF`` after `close`.
+            OSError: ``EBADF`` after `close`, or if it was opened by a process that was killed.
         """
-        if self._closed:
+        if self._closed or self._process is not self._kernel.process:
             raise kernel_error(errno.EBADF)
         return self._inode
+
+    def _sibling(self, to: Directory) -> Inode:
+        """Return the directory that *to* has open, if it is in the same tree.
+
+        Raises:
+            OSError: ``EXDEV``; ``EBADF`` after `close`.
+        """
+        if not isinstance(to, TreeDirectory) or to._kernel is not self._kernel:  # noqa: SLF001 - of one class
+            raise kernel_error(errno.EXDEV)
+        return to._directory()  # noqa: SLF001 - of one class
 
     def _make(self, name: str, type: FileType, *, mode: int) -> Inode:
         directory = self._directory()
@@ -264,36 +295,40 @@ class TreeDirectory:
         directory.add(name, inode)
         return inode
 
-    def _finish(  # noqa: PLR0913 - a file is all of these
+    def _complete(  # noqa: PLR0913 - a file is all of these
         self, operation: str, name: str, inode: Inode, *, mode: int, uid: int, gid: int
     ) -> None:
-        """Complete a new file in the steps that the system calls take."""
-        with self._doing(f"{operation}.owner", name):
-            inode.own(uid=uid, gid=gid)
-        with self._doing(f"{operation}.mode", name):
-            inode.mode = mode
+        """Complete a new file; one that cannot be completed is taken away again."""
+        try:
+            self._change(operation, name, inode, mode=mode, uid=uid, gid=gid)
+        except ProcessKilled:
+            raise
+        except BaseException:
+            if self._inode.entries.get(name) is inode:
+                self._inode.drop(name)
+            raise
 
-    def _target(self, to: Directory, to_name: str) -> TreeDirectory:
-        check_name(to_name)
-        if not isinstance(to, TreeDirectory):
-            raise PathKindError(to, wanted="TreeDirectory")
-        return to
+    def _change(  # noqa: PLR0913 - a file is all of these
+        self,
+        operation: str,
+        name: str,
+        inode: Inode,
+        *,
+        mode: int | None,
+        uid: int | None,
+        gid: int | None,
+    ) -> None:
+        """Change what differs, the owner first: each is one system call."""
+        owned_anew = uid not in {None, inode.uid} or gid not in {None, inode.gid}
+        if owned_anew:
+            with self._doing(f"{operation}.owner", name):
+                inode.own(uid=uid, gid=gid)
+        if mode is not None and (owned_anew or mode != inode.mode):
+            with self._doing(f"{operation}.mode", name):
+                inode.mode = mode
 
-    def _sibling(self, to: TreeDirectory) -> Inode:
-        """Return the directory that *to* has open, if it is in the same tree.
 
-        Raises:
-            OSError: ``EBADF`` after `close`; ``EXDEV``.
-        """
-        if to._kernel is not self._kernel:
-            raise kernel_error(errno.EXDEV)
-        return to._directory()
-
-
-def _check_node(type: FileType, *, major: int, minor: int) -> None:
-    if type not in _DEVICES:
-        field = "type"
-        raise InvalidNodeError(field, type.value, reason="a device is a character or a block one")
+def _check_numbers(major: int, minor: int) -> None:
     for field, value, most in (("major", major, MAJOR_MAX), ("minor", minor, MINOR_MAX)):
         if not 0 <= value <= most:
             raise InvalidNodeError(field, value, reason=f"it is from 0 to {most}")

@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from devroot._filesystem import FileStatus, FileType
-from devroot.errors import InvalidPathError
+from devroot._local_walk import PATH_MAX, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NAME_MAX: Final = 255
 """The longest name in a directory, in bytes; see limits.h(0p) and path_resolution(7)."""
-
-PATH_MAX: Final = 4096
-"""The longest path text in bytes, the NUL at its end included."""
 
 MAJOR_MAX: Final = 2**12 - 1
 MINOR_MAX: Final = 2**20 - 1
@@ -44,23 +41,6 @@ def encoded_length(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
 
 
-def check_name(name: str) -> None:
-    """Refuse what is not a single component.
-
-    Raises:
-        InvalidPathError: it is empty, ``.`` or ``..``, or holds a slash or a NUL.
-    """
-    reason = ""
-    if name in {"", ".", ".."}:
-        reason = "it is empty" if not name else "it stands for a directory itself"
-    elif "/" in name:
-        reason = "it holds a slash; open the directory that it names first"
-    elif "\0" in name:
-        reason = "it holds a NUL"
-    if reason:
-        raise InvalidPathError(name, kind="name in a directory", reason=reason)
-
-
 @attrs.define(eq=False, kw_only=True, repr=False)
 class Inode:
     """One file, whatever names it has.
@@ -75,7 +55,7 @@ class Inode:
         target: of a symbolic link.
         entries: of a directory.
         names: how many names lead here; a directory has at most one.
-        locked_by: who holds the exclusive flock(2) lock.
+        locked_by: which handle of which process holds the exclusive flock(2) lock.
     """
 
     type: FileType
@@ -90,7 +70,7 @@ class Inode:
     target: str = ""
     entries: dict[str, Inode] = attrs.field(factory=dict[str, "Inode"])
     names: int = 0
-    locked_by: object = None
+    locked_by: tuple[object, object] | None = None
 
     @property
     def is_directory(self) -> bool:
@@ -291,12 +271,11 @@ def check_target(target: str) -> None:
     """Refuse what symlink(2) does not take as a target.
 
     Raises:
-        InvalidPathError: it holds a NUL.
+        InvalidPathError: it holds a NUL, or a character that no file name can hold.
         OSError: ``ENOENT`` if it is empty; ``ENAMETOOLONG`` from 4096 bytes on.
     """
-    if "\0" in target:
-        raise InvalidPathError(target, kind="target of a link", reason="it holds a NUL")
-    if not target:
+    data = encode(target, kind="target of a link")
+    if not data:
         raise kernel_error(errno.ENOENT)
-    if encoded_length(target) >= PATH_MAX:
+    if len(data) >= PATH_MAX:
         raise kernel_error(errno.ENAMETOOLONG)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal
 
 from devroot._filesystem import FileStatus, FileType
+from devroot._local_walk import check
 from devroot._paths import ContainerPath, as_container_path
 from devroot.testing import _inodes, _specs
 from devroot.testing._handles import Kernel, TreeDirectory
@@ -51,8 +52,8 @@ class TreeFileSystem:
 
     * mounts: there is one file system, and no operation gives ``EXDEV``, except with a handle
       of another tree, or ``EROFS``;
-    * permissions: the caller has every capability, and ``EACCES`` and ``EPERM`` (but for the
-      link to a directory) come from `fail` only;
+    * permissions: the caller has every capability and the umask 0022; ``EACCES``, and ``EPERM``
+      but for a second name of a directory, come from `fail` only;
     * the magic links of proc(5): `read_link` gives their text, following one is ``ENOENT``;
     * the size of a directory, which is 0; times, ACLs and extended attributes, which no
       protocol asks for.
@@ -274,8 +275,8 @@ class TreeFileSystem:
 
         Args:
             operation: the `name` of an `Operation`.
-            error: an errno, or an exception to raise as it is: ``KeyboardInterrupt()`` is a
-                process that dies there.
+            error: an errno, or an exception to raise as it is; `ProcessKilled` is a process
+                that ends there without tidying up.
             path: count only operations with this `path`.
             nth: the first call that fails, counted from 1 and from now on.
             times: how many calls in a row fail.
@@ -285,10 +286,18 @@ class TreeFileSystem:
         """
         self._kernel.faults.add(operation, error, path=path, nth=nth, times=times)
 
+    def restart(self) -> None:
+        """Go on as a new process, after `ProcessKilled` or instead of the one at work.
+
+        The handles of the old one are closed, and so its locks are given back.
+        """
+        self._kernel.process = object()
+
     @contextmanager
     def _walking(
         self, operation: str, root: ContainerPath, unsafe_path: str, *, follow_last: bool = True
     ) -> Generator[Place]:
+        check(root, unsafe_path)
         names = [name for name in f"{root}/{unsafe_path}".split("/") if name not in {"", "."}]
         with self._kernel.doing(operation, "/" + "/".join(names)):
             start = Place(walk(self._top, f"{root}/").inode, str(root))

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import attrs
 
 from devroot._filesystem import FileType
-from devroot.errors import InvalidPathError
-from devroot.testing._inodes import PATH_MAX, Inode, encoded_length, kernel_error
+from devroot._local_walk import MAX_LINKS
+from devroot.testing._inodes import Inode, kernel_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-MAX_LINKS: Final = 40
-"""How many symbolic links one walk follows; the next one is ``ELOOP``."""
 
 
 @attrs.frozen(eq=False)
@@ -55,19 +52,14 @@ def walk(root: Place, unsafe_path: str, *, follow_last: bool = True) -> Place:
 
     Args:
         root: a directory; ``..`` and absolute links stay inside it.
-        unsafe_path: any text without a NUL. A slash at its end demands a directory, and the
-            link before it is then followed in any case.
+        unsafe_path: a text that `check` has passed. A slash at its end demands a directory, and
+            the link before it is then followed in any case.
         follow_last: whether a link at the last component is followed.
 
     Raises:
-        InvalidPathError: *unsafe_path* holds a NUL.
         OSError: ``ENOENT``, ``ENOTDIR``, ``ELOOP``, ``ENAMETOOLONG``, with ``filename`` set to
             the path that was reached.
     """
-    if "\0" in unsafe_path:
-        raise InvalidPathError(unsafe_path, kind="path", reason="it holds a NUL")
-    if encoded_length(unsafe_path) >= PATH_MAX:
-        raise _error(errno.ENAMETOOLONG, root.path_of(unsafe_path.lstrip("/")))
     place = root
     links = 0
     pending = list(_steps(unsafe_path))

@@ -10,7 +10,7 @@ import pytest
 from devroot import errors
 from devroot._filesystem import Directory, FileSystem, FileType
 from devroot._paths import ContainerPath
-from devroot.testing import TreeFileSystem
+from devroot.testing import ProcessKilled, TreeFileSystem
 from devroot.testing._faults import OPERATIONS
 
 if TYPE_CHECKING:
@@ -56,14 +56,55 @@ def test_the_nth_call_at_a_path_fails() -> None:
     assert results == ["a", "b", "a fails", "a fails", "b", "a", "a"]
 
 
-def test_any_exception_can_be_raised() -> None:
-    """A process can die at any step."""
+@pytest.mark.parametrize("step", ["make_node.owner", "make_node.mode"])
+@pytest.mark.parametrize("error", [errno.EPERM, KeyboardInterrupt()])
+def test_what_cannot_be_completed_goes_again(step: str, error: int | BaseException) -> None:
+    """A node that fails half way is taken away, whatever the reason."""
     tree = TreeFileSystem()
-    tree.fail("make_node.mode", KeyboardInterrupt())
+    tree.fail(step, error)
     handle = tree.open_directory(ROOT, "")
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises((PermissionError, KeyboardInterrupt)):
         handle.make_node("n", type=FileType.CHARACTER, major=1, minor=3, mode=0o666, uid=1)
-    assert tree.listing() == ["char /n 1:3 0000 1:0"]
+    assert tree.listing() == []
+
+
+def test_what_was_swapped_in_meanwhile_stays() -> None:
+    """Only what was made is taken away, and not what somebody put in its place."""
+    tree = TreeFileSystem()
+
+    def swap(step: Operation) -> None:
+        if step.name == "make_directory.mode":
+            tree.remove("/n")
+            tree.file("/n")
+
+    tree.before(swap)
+    tree.fail("make_directory.mode", errno.EPERM)
+    with pytest.raises(PermissionError):
+        tree.open_directory(ROOT, "").make_directory("n", mode=0o755)
+    assert tree.listing() == ["file /n 0644"]
+
+
+def test_a_killed_process_does_nothing_any_more() -> None:
+    """After SIGKILL everything stays as it is, until a new process starts with its own handles."""
+    tree = TreeFileSystem()
+    tree.fail("make_node.mode", ProcessKilled())
+    handle = tree.open_directory(ROOT, "")
+    assert handle.try_lock()
+    with pytest.raises(ProcessKilled):
+        handle.make_node("n", type=FileType.CHARACTER, major=1, minor=3, mode=0o666, uid=1)
+    for action in (lambda: handle.unlink("n"), lambda: tree.status(ROOT, "")):
+        with pytest.raises(ProcessKilled):
+            action()
+    assert tree.listing() == ["char /n 1:3 0644 1:0"]
+    tree.restart()
+    with pytest.raises(OSError, match="descriptor") as caught:
+        handle.names()
+    assert caught.value.errno == errno.EBADF
+    fresh = tree.open_directory(ROOT, "")
+    assert fresh.try_lock()
+    handle.close()
+    with tree.open_directory(ROOT, "") as other:
+        assert not other.try_lock()
 
 
 def test_the_first_fault_wins() -> None:
@@ -95,7 +136,6 @@ def test_a_hook_sees_every_operation() -> None:
         "status /r/x/../l",
         "open_directory /r/l",
         "make_directory /r/d/n",
-        "make_directory.owner /r/d/n",
         "make_directory.mode /r/d/n",
         "lstat /r/d/n",
         "mend /r/d/n",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
-from typing import cast
 
 import pytest
 
 from devroot import errors
 from devroot._filesystem import Directory, FileStatus, FileType
+from devroot._local_portable import PortableDirectory
 from devroot._paths import ContainerPath
 from devroot.testing import TreeDirectory, TreeFileSystem
 
@@ -50,7 +50,6 @@ def test_a_node_is_exactly_as_asked(d: TreeDirectory) -> None:
 @pytest.mark.parametrize(
     ("field", "type", "major", "minor"),
     [
-        ("type", FileType.REGULAR, 1, 1),
         ("major", FileType.CHARACTER, 4096, 1),
         ("major", FileType.BLOCK, -1, 1),
         ("minor", FileType.BLOCK, 1, 2**20),
@@ -223,11 +222,20 @@ def test_mend_of_another_file(d: TreeDirectory) -> None:
 
 
 def test_mend_of_a_symbolic_link(d: TreeDirectory) -> None:
-    """A symbolic link has an owner to change but no mode."""
+    """A symbolic link has no mode, and is left alone."""
     link = d.lstat("l")
-    d.mend("l", expected=link, uid=1, gid=1)
-    assert d.lstat("l").uid == 1
-    assert number_of(lambda: d.mend("l", expected=link, mode=0o700)) == errno.EOPNOTSUPP
+    assert number_of(lambda: d.mend("l", expected=link, mode=0o700, uid=1)) == errno.ELOOP
+    assert d.lstat("l") == link
+
+
+def test_mend_changes_what_differs(tree: TreeFileSystem, d: TreeDirectory) -> None:
+    """What is as it should be is not touched: no step is taken."""
+    status = d.lstat("f")
+    tree.fail("mend.owner", errno.EPERM)
+    tree.fail("mend.mode", errno.EPERM)
+    d.mend("f", expected=status, mode=status.mode, uid=status.uid, gid=status.gid)
+    assert number_of(lambda: d.mend("f", expected=status, gid=1)) == errno.EPERM
+    assert number_of(lambda: d.mend("f", expected=status, mode=0)) == errno.EPERM
 
 
 @pytest.mark.parametrize(
@@ -285,10 +293,24 @@ def test_another_tree_is_another_file_system(d: TreeDirectory, device: int) -> N
     assert number_of(lambda: d.rename("f", other, "f", replace=True)) == errno.EXDEV
 
 
-def test_a_handle_of_another_kind_is_refused(d: TreeDirectory) -> None:
-    """A target that is no directory of a tree is a mistake of the test."""
-    with pytest.raises(errors.PathKindError):
-        d.link("f", cast("Directory", object()), "x")
+def test_a_handle_of_another_kind_is_another_file_system(d: TreeDirectory) -> None:
+    """Nothing moves from a tree to a directory of another file system."""
+    other = PortableDirectory(ContainerPath("/elsewhere"))
+    assert number_of(lambda: d.link("f", other, "x")) == errno.EXDEV
+
+
+@pytest.mark.parametrize("type", [FileType.REGULAR, FileType.FIFO, FileType.SOCKET])
+def test_mknod_makes_more_than_devices(d: TreeDirectory, type: FileType) -> None:
+    """Whatever else mknod(2) makes has no numbers."""
+    d.make_node("n", type=type, major=1, minor=2, mode=0o600)
+    assert d.lstat("n").type is type
+    assert (d.lstat("n").major, d.lstat("n").minor) == (0, 0)
+
+
+@pytest.mark.parametrize("type", [FileType.DIRECTORY, FileType.SYMLINK])
+def test_mknod_makes_neither_directory_nor_link(d: TreeDirectory, type: FileType) -> None:
+    """What has a system call of its own is ``EINVAL``."""
+    assert number_of(lambda: d.make_node("n", type=type, major=0, minor=0, mode=0)) == errno.EINVAL
 
 
 def test_the_status_of_everything_is_comparable(d: TreeDirectory) -> None:
