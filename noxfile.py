@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "virtualenv"
 nox.options.download_python = "never"
+nox.options.error_on_external_run = True
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["tests", "openat2", "lint", "typing", "contract", "dist"]
 
