@@ -283,16 +283,15 @@ OWN_TABLE = b"""\
 
 
 @pytest.mark.parametrize(
-    ("own", "host", "declared", "presence"),
+    ("own", "host", "presence"),
     [
-        (b"", b"", [], Presence.OK),
-        (b"102 101 0:9 /x /driver-root/dev/a/n1 rw - tmpfs t rw\n", b"", [], Presence.PRIVATE),
-        (b"", b"3 2 0:9 /x /dev/a/n1 rw - tmpfs t rw\n", [], Presence.PRIVATE),
-        (b"", b"", [Mount(host="/dev/a/n1", container="/driver-root/dev/a/n1")], Presence.OK),
+        (b"", b"", Presence.OK),
+        (b"102 101 0:9 /x /driver-root/dev/a/n1 rw - tmpfs t rw\n", b"", Presence.PRIVATE),
+        (b"", b"3 2 0:9 /x /dev/a/n1 rw - tmpfs t rw\n", Presence.PRIVATE),
     ],
 )
 def test_a_single_file_can_differ_from_its_directory(
-    own: bytes, host: bytes, declared: list[Mount], presence: Presence
+    own: bytes, host: bytes, presence: Presence
 ) -> None:
     """What is mounted on one node's name, here or on the host, changes the answer for it alone."""
     view = ContainerView(
@@ -301,7 +300,7 @@ def test_a_single_file_can_differ_from_its_directory(
         ),
         mountinfo=MountInfoTable[ContainerPath].parse(OWN_TABLE % own),
         host_mountinfo=MountInfoTable[HostPath].parse(HOST_TABLE % host, paths=HostPath),
-        mounts=MountTable([Mount(host="/dev", container="/driver-root/dev"), *declared]),
+        mounts=MountTable([Mount(host="/dev", container="/driver-root/dev")]),
     )
     nodes = [DeviceNode(path=f"a/n{n}", major=10, minor=n) for n in range(2)]
     dev_root = _dev_root(view)
@@ -315,6 +314,26 @@ def test_a_single_file_can_differ_from_its_directory(
             reach.container_path,
             reach.host_paths,
         )
+
+
+@pytest.mark.parametrize("asked", ["/driver-root/dev", "/driver-root/real"])
+def test_a_file_that_was_asked_for_and_is_not_there_stands_apart(asked: str) -> None:
+    """A declared mount on one name that nobody made leaves that name alone undecided."""
+    dev, real = "link /driver-root/dev real", "/driver-root/real"
+    table = b"100 99 0:300 / / rw - overlay o rw\n101 100 0:6 / %b rw - devtmpfs udev rw\n"
+    view = ContainerView(
+        filesystem=TreeFileSystem([dev, f"char {real}/a/n0 10:0", f"char {real}/a/n1 10:1"]),
+        mountinfo=MountInfoTable[ContainerPath].parse(table % real.encode()),
+        mounts=MountTable(
+            [
+                Mount(host="/dev", container=real),
+                Mount(host="/spare/n1", container=f"{asked}/a/n1"),
+            ]
+        ),
+    )
+    nodes = [DeviceNode(path=f"a/n{n}", major=10, minor=n) for n in range(2)]
+    found = missing(_dev_root(view), nodes)
+    assert [one.presence for one in found.found] == [Presence.OK, Presence.UNKNOWN]
 
 
 def test_single_nodes_as_a_subset_are_looked_at_one_by_one() -> None:
