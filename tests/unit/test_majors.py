@@ -174,8 +174,9 @@ def test_another_devices_file_can_be_given() -> None:
     view = ContainerView(filesystem=tree)
     majors = Majors.read(view, devices=ContainerPath("/mock/devices"))
     assert majors.character("nvidia-caps") == 235
-    with pytest.raises(MajorNotFoundError, match=r"^/mock/devices lists no"):
+    with pytest.raises(MajorNotFoundError, match=r"^/mock/devices lists no") as caught:
         majors.character("nvidia-uvm")
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_the_other_devices_file_is_a_container_path() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import pickle
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,6 +134,7 @@ def test_an_absent_capability_says_which_there_are(recorded: Recorded) -> None:
         "the driver has no capability 'mig/configuration'"
         f" ({CAPABILITIES}/mig/configuration); there are config, monitor"
     )
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     with pytest.raises(CapabilityNotFoundError) as caught:
         driver.mig_capability(gpu=7, gi=0)
     assert caught.value.known == ()
