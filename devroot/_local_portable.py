@@ -88,7 +88,8 @@ class PathTrail(Trail):
         parent = join(self.root, "/".join(self.names))
         if trailing and is_protected(os.lstat(self.text), os.stat(parent)):
             raise self.error(errno.EACCES)
-        target = os.readlink(self.text)
+        with Naming(self.text):
+            target = os.readlink(self.text)
         self.leaf = None
         if target.startswith("/"):
             self.names.clear()
