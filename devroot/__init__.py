@@ -14,14 +14,20 @@ if TYPE_CHECKING:
     from devroot._filesystem import Directory, FileStatus, FileSystem, FileType
     from devroot._local import LocalFileSystem
     from devroot._majors import Majors
+    from devroot._mknod import apply, mknod, remove
     from devroot._mountinfo import MountInfo
     from devroot._mounts import Mount, MountTable
     from devroot._mounttree import MountInfoTable
     from devroot._paths import ContainerPath, DevicePath, HostPath
+    from devroot._plan import plan
     from devroot._reach import examine
+    from devroot._report import Outcome, Report, Result
     from devroot._roots import DevRoot, DriverRoot, Fallback, Refusal, RootFallback
+    from devroot._steps import Action, Plan, Step
     from devroot._view import ContainerView
     from devroot.errors import (
+        AmbiguousMajorError,
+        CapabilityNotFoundError,
         DevRootError,
         DriverRootError,
         InvalidMountError,
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
         MountInfoError,
         MountTablesDisagreeError,
         NodeError,
+        NodesMissingError,
         NoDevRootError,
         NotMountedError,
         NotOnHostError,
@@ -59,10 +66,17 @@ _ROOMS = (
     "_device",
     "_roots",
     "_fallbacks",
+    "_steps",
+    "_report",
+    "_plan",
+    "_mknod",
 )
 
 __all__ = [
     "ACCEPTED",
+    "Action",
+    "AmbiguousMajorError",
+    "CapabilityNotFoundError",
     "ContainerPath",
     "ContainerView",
     "DevRoot",
@@ -95,20 +109,30 @@ __all__ = [
     "MountTablesDisagreeError",
     "NoDevRootError",
     "NodeError",
+    "NodesMissingError",
     "NotMountedError",
     "NotOnHostError",
+    "Outcome",
     "OutsideSubsetError",
     "PathKindError",
+    "Plan",
     "ProcFileError",
     "ProcMaskedError",
     "ProcUnavailableError",
     "Reach",
     "Refusal",
+    "Report",
+    "Result",
     "RootFallback",
+    "Step",
     "SubsetFallback",
     "Verdict",
     "__version__",
+    "apply",
     "examine",
+    "mknod",
+    "plan",
+    "remove",
 ]
 
 

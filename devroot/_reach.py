@@ -45,6 +45,8 @@ def examine(
         OSError: the existing part of the path cannot be followed (``EACCES``, ``ELOOP``).
         MountInfoError: a mount table lost lines that matter here.
         PathKindError: *container_path* is not a container path.
+
+    .. versionadded:: 0.1.0
     """
     return examine_place(view, view.locate(container_path), asked=container_path, declared=declared)
 
