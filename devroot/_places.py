@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, final
 from devroot._advice import DirectoryDeletedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from typing_extensions import Self
 
@@ -211,15 +211,14 @@ class Places:
     def __exit__(self, *_error: object) -> None:
         self._leave(-1)
 
-    def enter(self, names: tuple[str, ...], *, make: bool = False) -> Place:
-        """Open the directory to which *names* lead from ``dev``, following no link.
+    def descend(self, names: tuple[str, ...]) -> int:
+        """Open the directories to which *names* lead from ``dev``, following no link.
 
-        Args:
-            names: of the directories on the way.
-            make: whether to make those that are missing.
+        Returns:
+            How many of the names exist; those are open now, and no others.
 
         Raises:
-            OSError: one of them cannot be opened, was deleted, or cannot be made.
+            OSError: one of them cannot be opened, or is no directory.
         """
         common = 0
         for ours, theirs in zip(self._names, names, strict=False):
@@ -228,20 +227,38 @@ class Places:
             common += 1
         self._leave(common)
         for name in names[common:]:
-            self._stack.append(Place(self._open(self._stack[-1], name, make=make)))
-            self._names.append(name)
-        return self._stack[-1]
-
-    @staticmethod
-    def _open(parent: Place, name: str, *, make: bool) -> Directory:
-        for _ in range(ATTEMPTS):
             try:
-                return parent.directory.open_directory(name)
+                directory = self._stack[-1].directory.open_directory(name)
             except FileNotFoundError:
-                if not make:
-                    raise
-            parent.make_directory(name)
-        raise os_error(errno.EAGAIN, parent.directory, name)
+                break
+            self._stack.append(Place(directory))
+            self._names.append(name)
+        return len(self._names)
+
+    def trail(self) -> Iterator[tuple[tuple[str, ...], Directory]]:
+        """Yield each directory that is open, ``dev`` first, and the names that lead to it."""
+        for depth, place in enumerate(self._stack):
+            yield tuple(self._names[:depth]), place.directory
+
+    def enter(self, names: tuple[str, ...], *, make: bool = False) -> Place:
+        """Open the directory to which *names* lead from ``dev``, following no link.
+
+        Args:
+            names: of the directories on the way.
+            make: whether to make those that are missing.
+
+        Raises:
+            OSError: one of them cannot be opened, is no directory, or cannot be made.
+        """
+        for _ in range(len(names) + ATTEMPTS):
+            depth = self.descend(names)
+            here = self._stack[-1]
+            if depth == len(names):
+                return here
+            if not make:
+                raise os_error(errno.ENOENT, here.directory, names[depth])
+            here.make_directory(names[depth])
+        raise os_error(errno.EAGAIN, self._stack[-1].directory, names[-1])
 
     def _leave(self, depth: int) -> None:
         """Close what is deeper than *depth*; what cannot be cleaned up is noted."""

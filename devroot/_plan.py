@@ -198,19 +198,17 @@ class _Planner:
             The deepest one that exists, the names in the group's own directory, and which
             directories are missing.
         """
-        directory = places.enter(()).directory
-        present = self._list((), directory)
-        for depth in range(1, len(group.names) + 1):
-            names = group.names[:depth]
-            try:
-                directory = places.enter(names).directory
-            except FileNotFoundError:
-                self.devices[group.names] = self.devices[names[:-1]]
-                ends = range(depth, len(group.names) + 1)
-                missing = tuple(DevicePath("/".join(group.names[:end])) for end in ends)
-                return directory, frozenset(), missing
-            present = self._list(names, directory)
-        return directory, present, ()
+        depth = places.descend(group.names)
+        *above, (names, directory) = places.trail()
+        for each in above:
+            self._list(*each)
+        present = self._list(names, directory)
+        if depth == len(group.names):
+            return directory, present, ()
+        self.devices[group.names] = self.devices[names]
+        ends = range(depth + 1, len(group.names) + 1)
+        missing = tuple(DevicePath("/".join(group.names[:end])) for end in ends)
+        return directory, frozenset(), missing
 
     def _list(self, names: tuple[str, ...], directory: Directory) -> frozenset[str]:
         """Return the names in a directory, listed when it is met first."""
@@ -280,9 +278,11 @@ class _Judge:
             )
             return reason, errno.ENOENT
         counts = _MAKING if making else _ANY_CHANGE
-        blockers = [
-            evidence for evidence in self._dev_root.reach(path).blockers if evidence.code in counts
-        ]
+        try:
+            reach = self._dev_root.reach(path)
+        except OSError as error:
+            return f"{error.filename}: {advice(error, Doing.LOOK)}", error.errno or errno.EIO
+        blockers = [evidence for evidence in reach.blockers if evidence.code in counts]
         if not blockers:
             return None
         return "; ".join(evidence.text for evidence in blockers), counts[blockers[0].code]
