@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol, final, runtime_checkable
 import attrs
 
 from devroot._evidence import ACCEPTED, BEST_FIRST, Reach, Verdict
+from devroot._find import LD_SO_CACHE, SYSTEM_DIRECTORIES, Search, require_root
 from devroot._mounts import Mount, MountTable
 from devroot._paths import (
     ContainerPath,
@@ -28,9 +29,10 @@ from devroot.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from devroot._filesystem import Directory
+    from devroot._findings import DriverFile, Findings
 
 _NOT_LOOKED_INTO: Final = "the driver root cannot be looked into"
 
@@ -355,3 +357,101 @@ class DriverRoot:
             accept=accept,
             origin="the driver root",
         )
+
+    def resolve(self, unsafe_path: str) -> ContainerPath:
+        """Return where *unsafe_path* leads inside the driver root, every link followed.
+
+        Args:
+            unsafe_path: a path as the driver's own files write it: from the driver root. ``..``
+                stops there, and an absolute link starts there.
+
+        Raises:
+            InvalidPathError: *unsafe_path* holds a NUL.
+            OSError: it leads to nothing; see `FileSystem.resolve`, with its ``Races``.
+        """
+        return self.view.filesystem.resolve(self.container, unsafe_path)
+
+    def to_host(self, path: ContainerPath) -> HostPath:
+        """Return the host path of a place in the driver root, by the declared mounts.
+
+        That is a matter of text: resolve the path first, for the host takes its links otherwise.
+
+        Args:
+            path: the driver root in this container, or a path below it.
+
+        Raises:
+            InvalidPathError: *path* does not lie in the driver root.
+            NotMountedError: a mount whose host side nobody knows is declared there.
+        """
+        below = path.relative_to(self.container)
+        declared = self.declared()
+        if declared is None or declared.covering(path) is None:
+            return self.host / below
+        return declared.to_host(path)
+
+    def find(
+        self,
+        name: str,
+        *,
+        directories: Iterable[str] = SYSTEM_DIRECTORIES,
+        cache: str | None = LD_SO_CACHE,
+    ) -> DriverFile:
+        """Return the first regular file of this name, every link followed inside the driver root.
+
+        Where each kind of the NVIDIA driver's files is, `devroot.nvidia.DriverFiles` knows.
+
+        Args:
+            name: taken as it is, wildcards too. It can have several components, such as
+                ``vulkan/icd.d/nvidia_icd.json``. One that starts with a slash is a path from the
+                driver root, and nothing else is looked at. ``..`` stops at the driver root.
+            directories: where to look, in this order, as seen from the driver root.
+            cache: an ``ld.so.cache`` in the driver root that is asked last, for a name of one
+                component; None for none. A broken one is passed over.
+
+        Raises:
+            DriverFileError: there is none; a `FileNotFoundError` that lists every candidate.
+            DriverRootError: the driver root does not exist, or is no directory.
+            InvalidPathError: *name* is empty or no file can have it.
+            OSError: ``EMFILE``, ``ENFILE`` or ``ENOMEM``: the search was cut short.
+            PathKindError: *name* or a directory is not a string.
+
+        Races: the answer is true of one moment.
+        """
+        return self._search().find(name, directories=directories, cache=cache)
+
+    def find_all(
+        self,
+        pattern: str,
+        *,
+        directories: Iterable[str] = SYSTEM_DIRECTORIES,
+        cache: str | None = LD_SO_CACHE,
+    ) -> Findings:
+        """Return all regular files that match a pattern, every link followed likewise.
+
+        They come in the order of the directories. In a directory, numbers in the names count as
+        numbers and the greatest comes first, so that the newest version does; the rest is in the
+        order of the alphabet. A file that several names lead to comes once, with the first.
+
+        Args:
+            pattern: names as glob(7) has them, each within one component: ``*``, ``?``,
+                ``[ab]``, ``[!ab]``. A leading dot is matched by a dot only. A pattern that starts
+                with a slash is one from the driver root, and nothing else is looked at.
+            directories: where to look, in this order, as seen from the driver root. Wildcards
+                mean nothing in them.
+            cache: an ``ld.so.cache`` in the driver root, whose libraries' directories are looked
+                into last; None for none. A broken one is passed over.
+
+        Returns:
+            What was found, which can be nothing; `Findings.require` raises then.
+
+        Raises:
+            DriverRootError: as from `find`; `InvalidPathError`, `OSError` and `PathKindError`
+                likewise.
+
+        Races: the answer is true of one moment.
+        """
+        return self._search().find_all(pattern, directories=directories, cache=cache)
+
+    def _search(self) -> Search:
+        require_root(self.view.filesystem, self.container, self.host)
+        return Search(filesystem=self.view.filesystem, root=self.container, to_host=self.to_host)

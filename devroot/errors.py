@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from devroot._evidence import Reach
-    from devroot._report import Report
+    from devroot._findings import PassedOver
     from devroot._mounts import Mount
     from devroot._paths import ContainerPath, DevicePath, HostPath
+    from devroot._report import Report
     from devroot._roots import Refusal
     from devroot.nvidia._missing import NodePresence
 
@@ -25,11 +26,14 @@ __all__ = [
     "AmbiguousMajorError",
     "CapabilityNotFoundError",
     "DevRootError",
+    "DriverFileError",
     "DriverRootError",
+    "DriverVersionError",
     "InvalidMountError",
     "InvalidNodeError",
     "InvalidPathError",
     "InvalidSceneError",
+    "LdCacheError",
     "MajorNotFoundError",
     "MountInfoError",
     "MountTablesDisagreeError",
@@ -158,6 +162,48 @@ class MountTablesDisagreeError(DevRootError, ValueError):
         super().__init__(
             f"the process's and the host's mountinfo are not of one kernel and moment: {reason};"
             " read both anew, the host's from the procfs of the host that runs this container"
+        )
+
+
+class LdCacheError(DevRootError, ValueError):
+    """A file is no ``ld.so.cache`` that can be trusted; see ldconfig(8).
+
+    Attributes:
+        reason: what is wrong with it.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("reason",)
+
+    def __init__(self, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"ld.so.cache: {reason}")
+
+
+class DriverVersionError(DevRootError, ValueError):
+    """The libraries that a program would load are of different versions of the driver.
+
+    Attributes:
+        driver_root: where the driver root is in the container.
+        found: each version with the library whose name tells it.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("driver_root", "found")
+
+    def __init__(
+        self, driver_root: ContainerPath, *, found: tuple[tuple[str, ContainerPath], ...]
+    ) -> None:
+        self.driver_root = driver_root
+        self.found = found
+        super().__init__(
+            _lines(
+                f"the libraries in the driver root {driver_root} are of several versions;"
+                " remove what an earlier installation left behind:",
+                (f"{version}: {path}" for version, path in found),
+            )
         )
 
 
@@ -461,6 +507,35 @@ class DriverRootError(_OSError):
         self.number = number
         self.reason = reason
         super().__init__(number, reason, filename)
+
+
+class DriverFileError(_OSError, FileNotFoundError):
+    """There is no such regular file in the driver root, at least in no place that was looked at.
+
+    Attributes:
+        errno: ``ENOENT``.
+        filename: what was looked for.
+        driver_root: where the driver root is in the container.
+        passed_over: every candidate and why it is not the file, in the order of the search.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("name", "driver_root", "passed_over")
+
+    def __init__(
+        self, name: str, *, driver_root: ContainerPath, passed_over: tuple[PassedOver, ...]
+    ) -> None:
+        self.name = name
+        self.driver_root = driver_root
+        self.passed_over = passed_over
+        reason = f"no such regular file in the driver root {driver_root}"
+        super().__init__(errno_module.ENOENT, reason, name)
+
+    def __str__(self) -> str:
+        if not self.passed_over:
+            return f"{super().__str__()}; no place was given to look at"
+        return _lines(f"{super().__str__()}; what was looked at:", map(str, self.passed_over))
 
 
 class ProcUnavailableError(_OSError):
