@@ -181,7 +181,7 @@ def _joined(case: Case) -> Finding | Evidence | None:
         return None
     found: list[HostPath] = []
     others: list[HostPath] = []
-    candidates = table.with_device(case.mount.device)
+    candidates = () if case.mount.is_outside else table.with_device(case.mount.device)
     for mount in candidates:
         host_path = _host_path_by(mount, case.within)
         if host_path is None or table.covering(host_path) != mount:
