@@ -8,6 +8,7 @@ import pickle
 import resource
 import select
 import shutil
+import stat
 from errno import (
     EACCES,
     EAGAIN,
@@ -431,6 +432,22 @@ def test_never_waits(
     assert error_of(partial(held.read_bytes, root, "l")) == expected
 
 
+def test_gone_before_it_is_read(
+    held: FileSystem, root: ContainerPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that cannot be opened any more, as one of a process that has ended, is missing."""
+    os_open = os.open
+
+    def fail_to_reopen(path: str, flags: int, **options: Any) -> int:  # noqa: ANN401 - passed on
+        if flags & os.O_NOCTTY:
+            raise failing(ENOENT)
+        return os_open(path, flags, **options)
+
+    monkeypatch.setattr(os, "open", fail_to_reopen)
+    expected = ENOENT, str(root / "d/f")
+    assert error_of(partial(held.read_bytes, root, "l")) == expected
+
+
 class Poll:
     """A stand-in for `select.poll` that says that a file has changed, as often as it is told."""
 
@@ -550,6 +567,70 @@ def test_secrets(public: Path, each: FileSystem) -> None:
     root = ContainerPath(str(public))
     answer = partial(outcome, partial(each.read_bytes, root, "l"))
     assert in_child(answer, uid=NOBODY) == (EACCES, f"{public}/secret")
+
+
+@pytest.mark.parametrize(
+    ("mode", "owners", "setting", "refused"),
+    [
+        (0o1777, (1, 2), b"1\n", True),
+        (0o1777, (1, 2), b"2\n", True),
+        (0o1777, (1, 2), None, True),
+        (0o1777, (1, 2), b"0\n", False),
+        (0o1777, (1, 1), b"1\n", False),
+        (0o1777, (1, 3), b"1\n", False),
+        (0o1775, (1, 2), b"1\n", False),
+        (0o0777, (1, 2), b"1\n", False),
+    ],
+)
+@pytest.mark.parametrize("me", [3])
+def test_protection(  # noqa: PLR0913, PLR0917 - the columns of a table
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mode: int,
+    owners: tuple[int, int],
+    setting: bytes | None,
+    refused: bool,  # noqa: FBT001
+    me: int,
+) -> None:
+    """A link is refused in a shared sticky directory, if it is neither its owner's nor ours."""
+    file = tmp_path / "setting"
+    monkeypatch.setattr(_local_walk, "_PROTECTED_LINKS", str(file))
+    monkeypatch.setattr(os, "geteuid", lambda: me)
+    if setting is not None:
+        file.write_bytes(setting)
+    parent, link = (os.stat_result((mode, 0, 0, 0, owner, 0, 0, 0, 0, 0)) for owner in owners)
+    assert _local_walk.is_protected(link, parent) is refused
+
+
+@pytest.mark.parametrize("room", ["walk", "portable"])
+def test_protected_link(root: ContainerPath, monkeypatch: pytest.MonkeyPatch, room: str) -> None:
+    """What is so protected is not followed as the last link, and can be read."""
+
+    def is_protected(link: os.stat_result, parent: os.stat_result) -> bool:
+        return stat.S_ISLNK(link.st_mode) and stat.S_ISDIR(parent.st_mode)
+
+    monkeypatch.setattr(f"devroot._local_{room}.is_protected", is_protected)
+    os.symlink("d", root / "directory")
+    filesystem = _systems.local(room)
+    assert error_of(partial(filesystem.resolve, root, "l")) == (EACCES, str(root / "l"))
+    assert filesystem.read_link(root, "l") == "d/f"
+    assert filesystem.resolve(root, "directory/f") == root / "d/f"
+
+
+def test_search(root: ContainerPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory in which nothing may be looked up fails for ``.`` and ``..``, too."""
+    os_stat = os.stat
+
+    def refuse(path: str, **options: Any) -> os.stat_result:  # noqa: ANN401 - passed on
+        if path.endswith("."):
+            raise failing(EACCES)
+        return os_stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", refuse)
+    for name in ("walk", "portable"):
+        for path in ("d/.", "d/.."):
+            expected = EACCES, str(root / "d")
+            assert error_of(partial(_systems.local(name).resolve, root, path)) == expected
 
 
 @pytest.mark.kernel
@@ -770,7 +851,7 @@ def test_gone_between_two_looks(root: ContainerPath, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(os, "open", open_then_remove)
     expected = ENOENT, str(root / "d/f")
-    assert error_of(partial(_systems.local("walk").resolve, root, "l/../d/f")) == expected
+    assert error_of(partial(_systems.local("walk").resolve, root, "d/f")) == expected
 
 
 @pytest.mark.parametrize("resolver", ["walk", "portable"])

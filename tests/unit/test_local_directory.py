@@ -571,6 +571,8 @@ def test_lock(real: Directory) -> None:
         assert not other.try_lock()
         real.close()
         assert other.try_lock()
+        with LocalFileSystem(resolver="portable").open_directory(root, str(other.path)) as third:
+            assert not third.try_lock()
 
 
 def test_lock_of_a_directory_that_is_gone(tmp_path: Path) -> None:
