@@ -71,7 +71,6 @@ def _dev_root(dev_root: DevRoot | None) -> dict[str, Any] | None:
         "container": str(dev_root.container),
         "dev": str(dev_root.dev),
         "names": None if names is None else list(map(str, names)),
-        "origin": dev_root.origin,
     }
 
 
