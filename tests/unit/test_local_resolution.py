@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devroot import _syscalls
 from devroot._filesystem import FileType
 from devroot._paths import ContainerPath
 from tests import _systems
-from tests._children import in_child
+from tests._oracles import chroot_answers, kernel_answer
 from tests._resolution import CASES, LINKS, NOT_LINKS, TREE, Case
 from tests._trees import build
 
@@ -133,21 +132,6 @@ def test_no_descriptor_is_left(tmp_path: Path, resolver: str) -> None:
         assert os.listdir("/proc/self/fd") == before
 
 
-def kernel_answer(root: str, path: str) -> tuple[int, str]:
-    """Return what the kernel says of *path* inside *root*, as one call of openat2(2)."""
-    held = os.open(root, os.O_PATH)
-    try:
-        found = _syscalls.openat2(held, os.fsencode(path) or b"/", flags=os.O_PATH)
-    except OSError as error:
-        return error.errno or 0, ""
-    else:
-        place = os.readlink(f"/proc/self/fd/{found}")
-        os.close(found)
-        return 0, place
-    finally:
-        os.close(held)
-
-
 def test_the_kernel_agrees(tmp_path: Path) -> None:
     """The table says what the kernel alone answers for every path."""
     with _systems.opened("openat2", tmp_path, TREE) as system:
@@ -165,22 +149,5 @@ def test_chroot_agrees(tmp_path: Path) -> None:
     """The table says what a process finds that has made the root its own by chroot(2)."""
     build(str(tmp_path), TREE)
 
-    def answers() -> list[tuple[int, str]]:
-        proc = os.open("/proc/self/fd", os.O_RDONLY)
-        os.chroot(tmp_path)
-        os.chdir("/")
-        return [chroot_answer(proc, case.path) for case in CASES]
-
     expected = [(case.error, "" if case.error else case.place) for case in CASES]
-    assert in_child(answers) == expected
-
-
-def chroot_answer(proc: int, path: str) -> tuple[int, str]:
-    """Return what *path* leads to here, asking a directory ``/proc/self/fd`` that is held."""
-    try:
-        found = os.open(path or "/", os.O_PATH)
-    except OSError as error:
-        return error.errno or 0, ""
-    place = os.readlink(str(found), dir_fd=proc)
-    os.close(found)
-    return 0, place
+    assert chroot_answers(str(tmp_path), [case.path for case in CASES]) == expected
