@@ -57,7 +57,7 @@ class EvidenceCode(enum.Enum):
     COVERED = "covered"
     """Which mount serves the path."""
     NO_MOUNT = "no-mount"
-    """The process's mount table lists no mount that serves the path."""
+    """Decides `Verdict.UNKNOWN`: the process's table lists no mount that serves the path."""
     DECLARED_AS = "declared-as"
     """Which declared mount covers the path, and the host path that it gives."""
     NO_HOST_SIDE = "no-host-side"

@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from devroot._mounts import Mount, MountTable
 from devroot._mounttree import MountInfoTable
 from devroot._paths import ContainerPath, HostPath
 from devroot._reach import examine
 from devroot._view import ContainerView
 from devroot.testing import TreeFileSystem
-from devroot.testing._walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from devroot._evidence import Reach
+    from devroot._filesystem import FileStatus
 
 RECORDED: Final = Path(__file__).parent / "data" / "recorded"
 
@@ -85,8 +87,21 @@ def said(path: str, view: ContainerView) -> tuple[str, str, str | None]:
     return reach.verdict.value, codes_of(reach)[-1], host_path
 
 
+class _Unlinked(TreeFileSystem):
+    """Files of which one lost its links while it was mounted where it is."""
+
+    def __init__(self, path: str, specs: Iterable[str]) -> None:
+        super().__init__(specs)
+        self._unlinked = ContainerPath(path)
+
+    def status(self, root: ContainerPath, unsafe_path: str, /) -> FileStatus:
+        """Return the status, with a link count of 0 for that one file."""
+        status = super().status(root, unsafe_path)
+        if self.resolve(root, unsafe_path) == self._unlinked:
+            return attrs.evolve(status, links=0)
+        return status
+
+
 def files_with_unlinked(path: str, *specs: str) -> TreeFileSystem:
     """Return files in which *path*, a directory if need be, lost its links while mounted there."""
-    files = TreeFileSystem(specs or [f"dir {path}"])
-    walk(files._top, path).inode.names = 0
-    return files
+    return _Unlinked(path, specs or [f"dir {path}"])

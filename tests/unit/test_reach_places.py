@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import pickle
 import re
 
 import pytest
@@ -11,16 +10,13 @@ import pytest
 from devroot import (
     ContainerPath,
     ContainerView,
-    Evidence,
     EvidenceCode,
     HostPath,
     MountInfoError,
     PathKindError,
-    Reach,
     Verdict,
     examine,
 )
-from devroot._evidence import ACCEPTED, BEST_FIRST
 from devroot._reach import examine_place
 from devroot.testing import TreeFileSystem
 from tests._views import (
@@ -341,30 +337,3 @@ def test_what_the_process_may_not_do_is_a_blocker(
         )
         reach = reach_of("/dev/x", view)
         assert [blocker.code.value for blocker in reach.blockers] == expected
-
-
-# The words.
-
-
-def test_a_reach_reads_as_a_sentence() -> None:
-    """With the host path where there is one."""
-    path, host_path = ContainerPath("/x"), HostPath("/y")
-    assert str(Reach(container_path=path, verdict=Verdict.PRIVATE)) == "/x: PRIVATE"
-    found = Reach(container_path=path, verdict=Verdict.HOST, host_path=host_path)
-    assert str(found) == "/x: HOST at host path /y"
-
-
-def test_a_reach_is_a_value() -> None:
-    """Equal answers are equal, and one can be sent to another process."""
-    reach = reach_of("/dev/x", view_of())
-    assert reach == reach_of("/dev/x", view_of())
-    assert pickle.loads(pickle.dumps(reach)) == reach
-    assert str(Evidence(EvidenceCode.NODEV, "why")) == "[nodev] why"
-
-
-def test_the_verdicts_are_ordered_and_two_are_accepted() -> None:
-    """The worst one answers for a whole subset; UNKNOWN never passes silently."""
-    assert sorted(BEST_FIRST, key=list(Verdict).index) == list(Verdict)
-    assert BEST_FIRST[:2] == (Verdict.HOST, Verdict.DECLARED)
-    assert set(BEST_FIRST[:2]) == ACCEPTED
-    assert all(verdict.value == verdict.name.lower() for verdict in Verdict)
