@@ -13,42 +13,60 @@ from typing_extensions import Self
 from devroot._filesystem import FileStatus, FileType
 from devroot._local_directory import check_name
 from devroot._paths import ContainerPath
+from devroot._view import CAP_MKNOD
 from devroot.errors import InvalidNodeError
 from devroot.testing import _inodes
 from devroot.testing._faults import Faults, ProcessKilled
-from devroot.testing._inodes import (
-    MAJOR_MAX,
-    MINOR_MAX,
-    Inode,
-    Volume,
-    kernel_error,
-)
+from devroot.testing._inodes import MAJOR_MAX, MINOR_MAX, kernel_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from types import TracebackType
 
     from devroot._filesystem import Directory
+    from devroot.testing._inodes import Inode
+    from devroot.testing._vfs import Namespace, VfsMount
+    from devroot.testing._walk import Place
 
 _DEVICES: Final = {FileType.CHARACTER, FileType.BLOCK}
+_WHITEOUT: Final = (FileType.CHARACTER, (0, 0))  # which anybody may make
 _NOT_MADE_BY_MKNOD: Final = {FileType.DIRECTORY, FileType.SYMLINK}
 _UMASK: Final = 0o022
 
 
-@attrs.define(eq=False)
-class Kernel:
-    """What all handles of one tree share.
+CAP_CHOWN: Final = 0
+CAP_FOWNER: Final = 3
+ALL_CAPABILITIES: Final = 2**41 - 1
+"""The effective set of a process that may do anything; see linux/capability.h."""
+
+
+@attrs.define(eq=False, kw_only=True)
+class Process:
+    """Who works on the files, and what all its handles share.
 
     Attributes:
-        volume: where the inodes are.
+        namespace: its mount namespace.
+        root: its root directory.
+        pid: its number, which ``/proc/self`` leads to (decimal).
+        capabilities: its effective set, as a number with a bit for each.
+        initial_user_namespace: whether it is in it; in another one it makes no devices.
         faults: what is to go wrong.
-        process: stands for the process that works on the tree; None while there is none.
+        incarnation: stands for the process while it lives; None while there is none.
+        lock: held during every step that nobody else is to see half done.
     """
 
-    volume: Volume
+    namespace: Namespace
+    root: Place
+    pid: int = 1
+    capabilities: int = ALL_CAPABILITIES
+    initial_user_namespace: bool = True
     faults: Faults = attrs.field(factory=Faults)
-    process: object = attrs.field(factory=object)
-    _lock: threading.RLock = attrs.field(factory=threading.RLock)
+    incarnation: object = attrs.field(factory=object)
+    lock: threading.RLock = attrs.field(factory=threading.RLock)
+
+    def may(self, capability: int) -> bool:
+        """Whether it has a capability in the initial user namespace."""
+        return self.initial_user_namespace and bool(self.capabilities >> capability & 1)
 
     @contextmanager
     def doing(self, operation: str, path: str, to: str | None = None) -> Generator[None]:
@@ -59,14 +77,14 @@ class Kernel:
         Raises:
             ProcessKilled: the process is killed now, or was and does nothing any more.
         """
-        if self.process is None:
+        if self.incarnation is None:
             raise ProcessKilled
         try:
             self.faults.meet(operation, path, to)
         except ProcessKilled:
-            self.process = None
+            self.incarnation = None
             raise
-        with self._lock:
+        with self.lock:
             try:
                 yield
             except OSError as error:
@@ -77,7 +95,7 @@ class Kernel:
 
 
 class TreeDirectory:
-    """An open directory of a `TreeFileSystem`; a `Directory`.
+    """An open directory of a file system in memory; a `Directory`.
 
     It has the answers of the protocol, and those of a closed descriptor (``EBADF``) once it
     was closed.
@@ -85,13 +103,13 @@ class TreeDirectory:
     .. versionadded:: 0.1.0
     """
 
-    __slots__ = ("_closed", "_inode", "_kernel", "_path", "_process")
+    __slots__ = ("_closed", "_incarnation", "_path", "_place", "_process")
 
-    def __init__(self, kernel: Kernel, inode: Inode, path: str) -> None:
-        self._kernel = kernel
-        self._inode = inode
-        self._path = ContainerPath(path)
-        self._process = kernel.process
+    def __init__(self, process: Process, place: Place) -> None:
+        self._process = process
+        self._place = place
+        self._path = ContainerPath(place.path)
+        self._incarnation = process.incarnation
         self._closed = False
 
     def __repr__(self) -> str:
@@ -106,9 +124,9 @@ class TreeDirectory:
     def close(self) -> None:
         """Give the handle and its lock back; a second call does nothing."""
         self._closed = True
-        holder = self._inode.locked_by
-        if holder is not None and holder[0] is self:
-            self._inode.locked_by = None
+        inode = self._place.inode
+        if inode.locked_by is not None and inode.locked_by[0] is self:
+            inode.locked_by = None
 
     def __enter__(self) -> Self:
         return self
@@ -124,40 +142,41 @@ class TreeDirectory:
 
     def status(self) -> FileStatus:
         """Return what the directory itself is now; ``links`` is 0 once it was deleted."""
-        with self._kernel.doing("status", str(self._path)):
-            return self._directory().status()
+        with self._process.doing("status", str(self._path)):
+            return self._directory().inode.status()
 
     def names(self) -> list[str]:
         """Return the names in the directory, in the order in which they came."""
-        with self._kernel.doing("names", str(self._path)):
-            return list(self._directory().entries)
+        with self._process.doing("names", str(self._path)):
+            return list(self._directory().inode.entries)
 
     def lstat(self, name: str, /) -> FileStatus:
         """Return the status of *name* itself, a symbolic link included."""
         with self._doing("lstat", name):
-            return self._directory().child(name).status()
+            return self._found(name).inode.status()
 
     def read_link(self, name: str, /) -> str:
         """Return the target of the symbolic link *name*."""
         with self._doing("read_link", name):
-            inode = self._directory().child(name)
+            inode = self._found(name).inode
             if inode.type is not FileType.SYMLINK:
                 raise kernel_error(errno.EINVAL)
-            return inode.target
+            return inode.target_for(self._process)
 
     def open_directory(self, name: str, /) -> TreeDirectory:
         """Open the directory *name*."""
         with self._doing("open_directory", name):
-            inode = self._directory().child(name)
-            if not inode.is_directory:
+            place = self._found(name)
+            if not place.inode.is_directory:
                 raise kernel_error(errno.ENOTDIR)
-            return TreeDirectory(self._kernel, inode, str(self._path / name))
+            return TreeDirectory(self._process, place)
 
     def make_directory(self, name: str, /, *, mode: int, uid: int = 0, gid: int = 0) -> None:
         """Make the directory *name* with exactly this mode and owner."""
         with self._doing("make_directory", name):
-            inode = self._make(name, FileType.DIRECTORY, mode=mode & 0o700)
-        self._complete("make_directory", name, inode, mode=mode, uid=uid, gid=gid)
+            self._make(name, FileType.DIRECTORY, mode=mode & 0o700)
+            place = self._found(name)
+        self._complete("make_directory", name, place, mode=mode, uid=uid, gid=gid)
 
     def make_node(  # noqa: PLR0913 - a device node is all of these
         self,
@@ -178,17 +197,19 @@ class TreeDirectory:
         Raises:
             InvalidNodeError: a number does not fit into the kernel's 12 bits of major and 20
                 bits of minor.
-            OSError: ``EINVAL`` if *type* is a directory or a symbolic link.
+            OSError: ``EINVAL`` if *type* is a directory or a symbolic link; ``EPERM`` if it is a
+                device and the process may not make one, mknod(2).
         """
         check_name(name)
         _check_numbers(major, minor)
         with self._doing("make_node", name):
             if type in _NOT_MADE_BY_MKNOD:
                 raise kernel_error(errno.EINVAL)
-            inode = self._make(name, type, mode=mode & ~_UMASK)
+            inode = self._make(name, type, mode=mode & ~_UMASK, number=(major, minor))
             if type in _DEVICES:
                 inode.major, inode.minor = major, minor
-        self._complete("make_node", name, inode, mode=mode, uid=uid, gid=gid)
+            place = self._found(name)
+        self._complete("make_node", name, place, mode=mode, uid=uid, gid=gid)
 
     def make_symlink(self, name: str, target: str, /) -> None:
         """Make *name* a symbolic link to the text *target*."""
@@ -213,7 +234,8 @@ class TreeDirectory:
                 has no mode.
         """
         with self._doing("mend", name):
-            inode = self._directory().child(name)
+            place = self._found(name)
+            inode = place.inode
             now = inode.status()
             if not now.same_file(expected) or (now.type, now.major, now.minor) != (
                 expected.type,
@@ -223,34 +245,55 @@ class TreeDirectory:
                 raise kernel_error(errno.ESTALE)
             if inode.type is FileType.SYMLINK:
                 raise kernel_error(errno.ELOOP)
-        self._change("mend", name, inode, mode=mode, uid=uid, gid=gid)
+        self._change("mend", name, place, mode=mode, uid=uid, gid=gid)
 
     def link(self, name: str, to: Directory, to_name: str, /) -> None:
         """Give the file *name* a second name in *to*; never replaces."""
         with self._doing("link", name, to, to_name):
-            _inodes.link(self._directory(), name, self._sibling(to), to_name)
+            found = self._found(name)
+            target = self._sibling(to)
+            target.inode.check_free(to_name)
+            _check_writable(target.mount)
+            if found.mount is not target.mount:
+                raise kernel_error(errno.EXDEV)
+            _inodes.link(found.inode, target.inode, to_name)
 
     def rename(self, name: str, to: Directory, to_name: str, /, *, replace: bool) -> None:
         """Move *name* to *to_name* in *to* in one step."""
         with self._doing("rename", name, to, to_name):
-            _inodes.rename(self._directory(), name, self._sibling(to), to_name, replace=replace)
+            source, target = self._directory(), self._sibling(to)
+            if source.mount is not target.mount:
+                raise kernel_error(errno.EXDEV)
+            _check_writable(source.mount)
+            _inodes.rename(
+                source.inode,
+                name,
+                target.inode,
+                to_name,
+                replace=replace,
+                namespace=self._process.namespace,
+            )
 
     def unlink(self, name: str, /) -> None:
         """Remove the name of anything but a directory."""
         with self._doing("unlink", name):
-            _inodes.unlink(self._directory(), name)
+            place = self._directory()
+            _check_writable(place.mount)
+            _inodes.unlink(place.inode, name, namespace=self._process.namespace)
 
     def remove_directory(self, name: str, /) -> None:
         """Remove the empty directory *name*."""
         with self._doing("remove_directory", name):
-            _inodes.remove_directory(self._directory(), name)
+            place = self._directory()
+            _check_writable(place.mount)
+            _inodes.remove_directory(place.inode, name, namespace=self._process.namespace)
 
     def try_lock(self) -> bool:
         """Take the directory's exclusive lock, without waiting; `close` gives it back."""
-        with self._kernel.doing("try_lock", str(self._path)):
-            inode = self._directory()
+        with self._process.doing("try_lock", str(self._path)):
+            inode = self._directory().inode
             holder = inode.locked_by
-            if holder is None or holder[1] is not self._process:
+            if holder is None or not _is_alive(holder):
                 inode.locked_by = holder = (self, self._process)
             return holder[0] is self
 
@@ -263,67 +306,107 @@ class TreeDirectory:
         if to is not None:
             check_name(to_name)
             second = str(to.path / to_name)
-        with self._kernel.doing(operation, str(self._path / name), second):
+        with self._process.doing(operation, str(self._path / name), second):
             yield
 
-    def _directory(self) -> Inode:
+    def _directory(self) -> Place:
         """Return the directory that is open.
 
         Raises:
             OSError: ``EBADF`` after `close`, or if it was opened by a process that was killed.
         """
-        if self._closed or self._process is not self._kernel.process:
+        if not self.is_open:
             raise kernel_error(errno.EBADF)
-        return self._inode
+        return self._place
 
-    def _sibling(self, to: Directory) -> Inode:
-        """Return the directory that *to* has open, if it is in the same tree.
+    @property
+    def is_open(self) -> bool:
+        """Whether it was neither closed nor opened by a process that was killed since."""
+        return not self._closed and self._incarnation is self._process.incarnation
+
+    def _found(self, name: str) -> Place:
+        """Return what is at *name*, or mounted on it; links are not followed."""
+        return self._directory().enter(name)
+
+    def _sibling(self, to: Directory) -> Place:
+        """Return the directory that *to* has open, if it is of the same kernel.
 
         Raises:
             OSError: ``EXDEV``; ``EBADF`` after `close`.
         """
-        if not isinstance(to, TreeDirectory) or to._kernel is not self._kernel:  # noqa: SLF001 - of one class
+        if not isinstance(to, TreeDirectory):
             raise kernel_error(errno.EXDEV)
         return to._directory()  # noqa: SLF001 - of one class
 
-    def _make(self, name: str, type: FileType, *, mode: int) -> Inode:
-        directory = self._directory()
-        directory.check_free(name)
-        inode = self._kernel.volume.new(type, mode=mode)
-        directory.add(name, inode)
+    def _make(
+        self, name: str, type: FileType, *, mode: int, number: tuple[int, int] = (0, 0)
+    ) -> Inode:
+        place = self._directory()
+        place.inode.check_free(name)
+        _check_writable(place.mount)
+        if type in _DEVICES and (type, number) != _WHITEOUT and not self._process.may(CAP_MKNOD):
+            raise kernel_error(errno.EPERM)
+        inode = place.mount.volume.new(type, mode=mode)
+        inode.belong_to(place.inode)
+        place.inode.add(name, inode)
         return inode
 
     def _complete(  # noqa: PLR0913 - a file is all of these
-        self, operation: str, name: str, inode: Inode, *, mode: int, uid: int, gid: int
+        self, operation: str, name: str, place: Place, *, mode: int, uid: int, gid: int
     ) -> None:
         """Complete a new file; one that cannot be completed is taken away again."""
         try:
-            self._change(operation, name, inode, mode=mode, uid=uid, gid=gid)
+            self._change(operation, name, place, mode=mode, uid=uid, gid=gid)
         except ProcessKilled:
             raise
         except BaseException:
-            if self._inode.entries.get(name) is inode:
-                self._inode.drop(name)
+            directory = self._place.inode
+            if directory.entries.get(name) is place.spot.entry:
+                directory.drop(name)
             raise
 
     def _change(  # noqa: PLR0913 - a file is all of these
         self,
         operation: str,
         name: str,
-        inode: Inode,
+        place: Place,
         *,
         mode: int | None,
         uid: int | None,
         gid: int | None,
     ) -> None:
         """Change what differs, the owner first: each is one system call."""
+        inode = place.inode
         owned_anew = uid not in {None, inode.uid} or gid not in {None, inode.gid}
         if owned_anew:
             with self._doing(f"{operation}.owner", name):
+                _check_writable(place.mount)
+                self._require(CAP_CHOWN)
                 inode.own(uid=uid, gid=gid)
         if mode is not None and (owned_anew or mode != inode.mode):
             with self._doing(f"{operation}.mode", name):
+                _check_writable(place.mount)
+                if inode.uid:
+                    self._require(CAP_FOWNER)
                 inode.mode = mode
+
+    def _require(self, capability: int) -> None:
+        if not self._process.capabilities >> capability & 1:
+            raise kernel_error(errno.EPERM)
+
+
+def _is_alive(holder: tuple[object, object]) -> bool:
+    return isinstance(holder[0], TreeDirectory) and holder[0].is_open
+
+
+def _check_writable(mount: VfsMount) -> None:
+    """Check that something can be changed through *mount*.
+
+    Raises:
+        OSError: ``EROFS``.
+    """
+    if mount.read_only:
+        raise kernel_error(errno.EROFS)
 
 
 def _check_numbers(major: int, minor: int) -> None:

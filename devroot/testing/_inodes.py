@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import attrs
 
@@ -17,7 +17,7 @@ from devroot._filesystem import FileStatus, FileType
 from devroot._local_walk import PATH_MAX, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 NAME_MAX: Final = 255
 """The longest name in a directory, in bytes; see limits.h(0p) and path_resolution(7)."""
@@ -41,6 +41,58 @@ def encoded_length(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
 
 
+class Mounted(Protocol):
+    """A mount, as far as the name on which it stands needs to know it."""
+
+    @property
+    def namespace(self) -> object:
+        """The mount namespace that it belongs to."""
+        ...
+
+    def leave(self) -> None:
+        """Go, with all that is mounted on it, because its mount point is no more."""
+        ...
+
+
+@attrs.define(eq=False, repr=False)
+class Entry:
+    """A name in a directory and the file it leads to: what the kernel calls a dentry.
+
+    Attributes:
+        inode: the file.
+        parent: the directory; None for the root of a file system.
+        name: in that directory.
+        deleted: whether the name was removed; the entry may still be held, or be mounted.
+        mounted: the mounts that stand on it, in every mount namespace.
+    """
+
+    inode: Inode
+    parent: Inode | None = None
+    name: str = ""
+    deleted: bool = False
+    mounted: list[Mounted] = attrs.field(factory=list["Mounted"])
+
+    @property
+    def path(self) -> str:
+        """Where it is in its file system, or was when it was removed."""
+        if self.parent is None:
+            return "/"
+        return f"{self.parent.entry.path.rstrip('/')}/{self.name}"
+
+    def is_below(self, other: Entry) -> bool:
+        """Whether this is *other*, or lies below it."""
+        return self is other or (self.parent is not None and self.parent.entry.is_below(other))
+
+    def check_not_busy(self, namespace: object) -> None:
+        """Check that nothing is mounted on it in *namespace*.
+
+        Raises:
+            OSError: ``EBUSY``.
+        """
+        if any(mount.namespace is namespace for mount in self.mounted):
+            raise kernel_error(errno.EBUSY)
+
+
 @attrs.define(eq=False, kw_only=True, repr=False)
 class Inode:
     """One file, whatever names it has.
@@ -54,6 +106,7 @@ class Inode:
         content: of a regular file.
         target: of a symbolic link.
         entries: of a directory.
+        live: what gives the content or the target to the process that asks, as in procfs.
         names: how many names lead here; a directory has at most one.
         locked_by: which handle of which process holds the exclusive flock(2) lock.
     """
@@ -68,9 +121,18 @@ class Inode:
     minor: int = 0
     content: bytes = b""
     target: str = ""
-    entries: dict[str, Inode] = attrs.field(factory=dict[str, "Inode"])
+    entries: dict[str, Entry] = attrs.field(factory=dict[str, "Entry"])
+    live: Callable[[object], str] | None = None
     names: int = 0
     locked_by: tuple[object, object] | None = None
+    _entry: Entry | None = None
+
+    @property
+    def entry(self) -> Entry:
+        """The entry of a directory, which has one name; that of the root has none."""
+        if self._entry is None:
+            self._entry = Entry(self)
+        return self._entry
 
     @property
     def is_directory(self) -> bool:
@@ -82,7 +144,7 @@ class Inode:
         """What stat(2) says: a directory counts its own ``.`` and the ``..`` of each child."""
         if not self.is_directory or not self.names:
             return self.names
-        return 2 + sum(child.is_directory for child in self.entries.values())
+        return 2 + sum(entry.inode.is_directory for entry in self.entries.values())
 
     @property
     def size(self) -> int:
@@ -113,8 +175,29 @@ class Inode:
             if self.mode & _GROUP_EXECUTE:
                 self.mode &= ~_SET_GID
 
+    def belong_to(self, directory: Inode) -> None:
+        """Take the group of a set-group-ID *directory*, as what is made in it does, inode(7)."""
+        if directory.mode & _SET_GID:
+            self.gid = directory.gid
+            if self.is_directory:
+                self.mode |= _SET_GID
+
+    def read(self, process: object) -> bytes:
+        """Return the content of a regular file for *process*."""
+        if self.live is None:
+            return self.content
+        return self.live(process).encode("utf-8", "surrogateescape")
+
+    def target_for(self, process: object) -> str:
+        """Return the target of a symbolic link for *process*."""
+        return self.target if self.live is None else self.live(process)
+
     def child(self, name: str) -> Inode:
-        """Return the file *name* in this directory.
+        """Return the file *name* in this directory; see `lookup`."""
+        return self.lookup(name).inode
+
+    def lookup(self, name: str) -> Entry:
+        """Return the entry *name* of this directory.
 
         Raises:
             OSError: ``ENOENT``, also in a directory that was deleted; ``ENAMETOOLONG``.
@@ -153,26 +236,35 @@ class Inode:
 
     def add(self, name: str, inode: Inode) -> None:
         """Give *inode* the name *name*, which is known to be free."""
-        self.entries[name] = inode
+        self.entries[name] = entry = Entry(inode, self, name)
+        if inode.is_directory:
+            inode._entry = entry  # noqa: SLF001 - of one class
         inode.names += 1
 
-    def drop(self, name: str) -> Inode:
-        """Take the name *name* away, which is known to exist, and return what it led to."""
-        inode = self.entries.pop(name)
-        inode.names -= 1
-        return inode
+    def drop(self, name: str) -> None:
+        """Take the name *name* away, which is known to exist, and what is mounted on it."""
+        entry = self.entries.pop(name)
+        entry.inode.names -= 1
+        entry.deleted = True
+        for mount in tuple(entry.mounted):
+            mount.leave()
+
+    def take(self, entry: Entry, name: str) -> None:
+        """Move *entry* here, with all that is mounted on it; *name* is known to be free."""
+        if entry.parent is not None:
+            del entry.parent.entries[entry.name]
+        entry.parent, entry.name = self, name
+        self.entries[name] = entry
 
     def contains(self, other: Inode) -> bool:
         """Whether *other* is this directory or lies below it."""
-        return self is other or any(
-            child.contains(other) for child in self.entries.values() if child.is_directory
-        )
+        return other.entry.is_below(self.entry)
 
     def walk(self, path: str = "") -> Iterator[tuple[str, Inode]]:
         """Yield every name below this directory with its path, in the order of the names."""
-        for name, inode in sorted(self.entries.items()):
-            yield f"{path}/{name}", inode
-            yield from inode.walk(f"{path}/{name}")
+        for name, entry in sorted(self.entries.items()):
+            yield f"{path}/{name}", entry.inode
+            yield from entry.inode.walk(f"{path}/{name}")
 
 
 @attrs.define(eq=False)
@@ -181,9 +273,19 @@ class Volume:
 
     Attributes:
         device: what ``st_dev`` says of every file in it.
+        fstype: as mountinfo names it.
+        source: likewise.
+        options: likewise, without ``rw`` and ``ro``.
+        read_only: whether nothing in it can be changed.
+        full: whether nothing more can be made in it.
     """
 
     device: int
+    fstype: str = attrs.field(default="tmpfs", kw_only=True)
+    source: str = attrs.field(default="tmpfs", kw_only=True)
+    options: str = attrs.field(default="", kw_only=True)
+    read_only: bool = attrs.field(default=False, kw_only=True)
+    full: bool = attrs.field(default=False, kw_only=True)
     _last: int = 0
     root: Inode = attrs.field(init=False)
 
@@ -192,66 +294,87 @@ class Volume:
         self.root.names = 1
 
     def new(self, type: FileType, *, mode: int) -> Inode:
-        """Return a new inode that has no name yet."""
+        """Return a new inode that has no name yet.
+
+        Raises:
+            OSError: ``ENOSPC`` if the file system is full.
+        """
+        if self.full:
+            raise kernel_error(errno.ENOSPC)
         self._last += 1
         return Inode(type=type, number=self._last, device=self.device, mode=mode)
 
 
-def link(source: Inode, name: str, target: Inode, to_name: str) -> None:
-    """Give *name* in the directory *source* the second name *to_name* in *target*.
+def link(inode: Inode, target: Inode, to_name: str) -> None:
+    """Give *inode* the second name *to_name* in *target*, which is known to be free.
 
     As linkat(2) does, without following a symbolic link.
 
     Raises:
-        OSError: ``ENOENT``, ``EEXIST``; ``EPERM`` if it is a directory.
+        OSError: ``EPERM`` if it is a directory; ``ENOENT`` if it has no name left.
     """
-    inode = source.child(name)
-    target.check_free(to_name)
     if inode.is_directory:
         raise kernel_error(errno.EPERM)
+    if not inode.names:
+        raise kernel_error(errno.ENOENT)
     target.add(to_name, inode)
 
 
-def unlink(directory: Inode, name: str) -> None:
+def unlink(directory: Inode, name: str, *, namespace: object = None) -> None:
     """Remove *name* from *directory* as unlinkat(2) does.
 
     Raises:
-        OSError: ``ENOENT``; ``EISDIR`` if it is a directory.
+        OSError: ``ENOENT``; ``EISDIR`` if it is a directory; ``EBUSY`` if something is mounted
+            on it in *namespace*.
     """
-    if directory.child(name).is_directory:
+    entry = directory.lookup(name)
+    if entry.inode.is_directory:
         raise kernel_error(errno.EISDIR)
+    entry.check_not_busy(namespace)
     directory.drop(name)
 
 
-def remove_directory(directory: Inode, name: str) -> None:
+def remove_directory(directory: Inode, name: str, *, namespace: object = None) -> None:
     """Remove the empty directory *name* from *directory*, by rmdir(2).
 
     Raises:
-        OSError: ``ENOENT``, ``ENOTDIR``, ``ENOTEMPTY``.
+        OSError: ``ENOENT``, ``ENOTDIR``, ``ENOTEMPTY``; ``EBUSY`` if something is mounted on it
+            in *namespace*.
     """
-    inode = directory.child(name)
-    if not inode.is_directory:
+    entry = directory.lookup(name)
+    if not entry.inode.is_directory:
         raise kernel_error(errno.ENOTDIR)
-    if inode.entries:
+    entry.check_not_busy(namespace)
+    if entry.inode.entries:
         raise kernel_error(errno.ENOTEMPTY)
     directory.drop(name)
 
 
-def rename(source: Inode, name: str, target: Inode, to_name: str, *, replace: bool) -> None:
+def rename(  # noqa: PLR0913 - renameat2(2) has as many
+    source: Inode,
+    name: str,
+    target: Inode,
+    to_name: str,
+    *,
+    replace: bool,
+    namespace: object = None,
+) -> None:
     """Move *name* in *source* to *to_name* in *target*, by renameat2(2).
 
     Raises:
         OSError: ``ENOENT``; ``EEXIST`` unless *replace*; ``EINVAL`` if a directory would move
             into itself; ``ENOTDIR``, ``EISDIR`` or ``ENOTEMPTY`` if what is there
-            cannot be replaced.
+            cannot be replaced; ``EBUSY`` if something is mounted on either in *namespace*.
     """
-    inode = source.child(name)
-    existing = target.child(to_name) if target.has(to_name) else None
-    if existing is not None and not replace:
+    entry = source.lookup(name)
+    inode = entry.inode
+    there = target.lookup(to_name) if target.has(to_name) else None
+    if there is not None and not replace:
         raise kernel_error(errno.EEXIST)
     if inode.is_directory and inode.contains(target):
         raise kernel_error(errno.EINVAL)
-    if existing is not None:
+    if there is not None:
+        existing = there.inode
         if existing.is_directory and existing.contains(source):
             raise kernel_error(errno.ENOTEMPTY)
         if existing is inode:
@@ -260,11 +383,13 @@ def rename(source: Inode, name: str, target: Inode, to_name: str, *, replace: bo
             raise kernel_error(errno.ENOTDIR)
         if existing.is_directory and not inode.is_directory:
             raise kernel_error(errno.EISDIR)
-        if existing.entries:
+        there.check_not_busy(namespace)
+    entry.check_not_busy(namespace)
+    if there is not None:
+        if there.inode.entries:
             raise kernel_error(errno.ENOTEMPTY)
         target.drop(to_name)
-    source.drop(name)
-    target.add(to_name, inode)
+    target.take(entry, to_name)
 
 
 def check_target(target: str) -> None:

@@ -9,45 +9,61 @@ import attrs
 
 from devroot._filesystem import FileType
 from devroot._local_walk import MAX_LINKS
-from devroot.testing._inodes import Inode, kernel_error
+from devroot.testing._inodes import kernel_error
+from devroot.testing._vfs import Spot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from devroot.testing._inodes import Inode
+    from devroot.testing._vfs import VfsMount
+
 
 @attrs.frozen(eq=False)
 class Place:
-    """A file together with the way that led to it, every link on it followed.
+    """A file as a mount shows it, with the way that led to it, every link on it followed.
 
     Attributes:
-        inode: the file.
+        spot: the mount and the entry.
         path: the text of the way.
         above: the place of the directory that holds it; None for the root of the walk.
     """
 
-    inode: Inode
+    spot: Spot
     path: str = "/"
     above: Place | None = None
+
+    @property
+    def mount(self) -> VfsMount:
+        """The mount that shows it."""
+        return self.spot.mount
+
+    @property
+    def inode(self) -> Inode:
+        """The file."""
+        return self.spot.entry.inode
 
     def path_of(self, name: str) -> str:
         """Return the text of the path of *name* in this place."""
         return f"{self.path.rstrip('/')}/{name}"
 
     def enter(self, name: str) -> Place:
-        """Return the place of *name* in this directory.
+        """Return the place of *name* in this directory: what is mounted there, if anything.
 
         Raises:
-            OSError: ``ENOENT`` or ``ENAMETOOLONG``, with the path that was reached.
+            OSError: ``ENOENT`` or ``ENAMETOOLONG``.
         """
-        path = self.path_of(name)
-        try:
-            return Place(self.inode.child(name), path, self)
-        except OSError as error:
-            error.filename = path
-            raise
+        return Place(Spot(self.mount, self.inode.lookup(name)).top(), self.path_of(name), self)
+
+    def back(self, root: Place) -> Place:
+        """Return the place of ``..``, which at *root* is what is mounted on the root."""
+        above = self.above or root
+        return Place(above.spot.top(), above.path, above.above)
 
 
-def walk(root: Place, unsafe_path: str, *, follow_last: bool = True) -> Place:
+def walk(
+    root: Place, unsafe_path: str, *, follow_last: bool = True, process: object = None
+) -> Place:
     """Return where *unsafe_path* leads, as if after chroot(2) to *root*.
 
     Args:
@@ -55,6 +71,7 @@ def walk(root: Place, unsafe_path: str, *, follow_last: bool = True) -> Place:
         unsafe_path: a text that `check` has passed. A slash at its end demands a directory, and
             the link before it is then followed in any case.
         follow_last: whether a link at the last component is followed.
+        process: who walks; a link such as ``/proc/self`` depends on it.
 
     Raises:
         OSError: ``ENOENT``, ``ENOTDIR``, ``ELOOP``, ``ENAMETOOLONG``, with ``filename`` set to
@@ -70,14 +87,18 @@ def walk(root: Place, unsafe_path: str, *, follow_last: bool = True) -> Place:
         if name in {"", "."}:
             continue
         if name == "..":
-            place = place.above or root
+            place = place.back(root)
             continue
-        found = place.enter(name)
+        try:
+            found = place.enter(name)
+        except OSError as error:
+            error.filename = place.path_of(name)
+            raise
         if found.inode.type is FileType.SYMLINK and (pending or follow_last):
             links += 1
             if links > MAX_LINKS:
                 raise _error(errno.ELOOP, found.path)
-            target = found.inode.target
+            target = found.inode.target_for(process)
             place = root if target.startswith("/") else place
             pending.extend(_steps(target))
         else:

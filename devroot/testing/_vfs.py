@@ -1,0 +1,460 @@
+"""Mounts in memory: what stands where in each mount namespace, and how it spreads to others.
+
+The rules are those of mount(2), mount_namespaces(7) and the kernel's documentation of shared
+subtrees. As in the room of inodes, an error is `OSError` with ``errno`` alone.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+from typing import TYPE_CHECKING, Final, Literal
+
+import attrs
+
+from devroot.testing._inodes import Entry, Inode, Volume, kernel_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Propagation = Literal["private", "slave", "shared"]
+
+ROOT_ID: Final = 1
+"""The ID of the mount below the root of the host: the kernel's rootfs, which no table lists."""
+
+
+@attrs.frozen(kw_only=True)
+class Flags:
+    """The options of one mount; others of the same file system have their own.
+
+    Attributes:
+        read_only: nothing can be changed through this mount.
+        nosuid: set-ID bits have no effect.
+        nodev: device nodes cannot be opened.
+        noexec: programmes cannot be run.
+    """
+
+    read_only: bool = False
+    nosuid: bool = False
+    nodev: bool = False
+    noexec: bool = False
+
+    def __str__(self) -> str:
+        words = ["ro" if self.read_only else "rw"]
+        words += [name for name in ("nosuid", "nodev", "noexec") if getattr(self, name)]
+        return ",".join([*words, "relatime"])
+
+
+PLAIN: Final = Flags()
+
+
+@attrs.define(eq=False, repr=False)
+class Namespace:
+    """A mount namespace: which mounts belong together.
+
+    Attributes:
+        mounts: every mount in it, in the order in which they came.
+    """
+
+    mounts: list[VfsMount] = attrs.field(factory=list["VfsMount"])
+
+
+@attrs.define(eq=False, repr=False, kw_only=True)
+class VfsMount:
+    """One mount.
+
+    Attributes:
+        id: the number that mountinfo shows.
+        volume: the file system.
+        root: what of it is seen at the mount point.
+        flags: the options of this mount.
+        namespace: where it belongs; None once it is unmounted.
+        parent: the mount on which it stands; None for the root of a namespace.
+        point: the entry on which it stands.
+        group: the peers with which it shares mounts; None unless it is shared.
+        master: the peers from which it receives mounts; None unless it is a slave.
+        kernel: keeps the books.
+    """
+
+    id: int
+    volume: Volume
+    root: Entry
+    flags: Flags = PLAIN
+    namespace: Namespace | None = None
+    parent: VfsMount | None = None
+    point: Entry | None = None
+    group: int | None = None
+    master: int | None = None
+    kernel: MountKernel
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be changed through it."""
+        return self.flags.read_only or self.volume.read_only
+
+    def on(self, entry: Entry) -> VfsMount | None:
+        """Return the mount that stands on *entry* as this mount shows it."""
+        for mounted in entry.mounted:
+            if isinstance(mounted, VfsMount) and mounted.parent is self:
+                return mounted
+        return None
+
+    def children(self) -> list[VfsMount]:
+        """Return the mounts that stand on this one, in the order in which they came."""
+        namespace = self.namespace
+        return [] if namespace is None else [m for m in namespace.mounts if m.parent is self]
+
+    def tree(self) -> Iterator[VfsMount]:
+        """Yield this mount and all that stand on it, each before those on it."""
+        yield self
+        for child in self.children():
+            yield from child.tree()
+
+    def stand(self, parent: VfsMount, point: Entry) -> None:
+        """Stand on *point* of *parent* from now on."""
+        if self.point is not None:
+            self.point.mounted.remove(self)
+        self.parent, self.point = parent, point
+        point.mounted.append(self)
+
+    def leave(self) -> None:
+        """Go, with all that stands on it; what others have of it stays."""
+        for mount in list(self.tree()):
+            mount.go()
+
+    def go(self) -> None:
+        """Go alone."""
+        self.kernel.release(self)
+        if self.point is not None:
+            self.point.mounted.remove(self)
+        if self.namespace is not None:
+            self.namespace.mounts.remove(self)
+        self.namespace = self.parent = self.point = None
+
+
+@attrs.frozen(eq=False)
+class Spot:
+    """A file as one mount shows it: what the kernel calls a path."""
+
+    mount: VfsMount
+    entry: Entry
+
+    @property
+    def inode(self) -> Inode:
+        """The file."""
+        return self.entry.inode
+
+    def top(self) -> Spot:
+        """Return what is seen there: the root of the uppermost mount that stands there, if any."""
+        spot = self
+        while (mount := spot.mount.on(spot.entry)) is not None:
+            spot = Spot(mount, mount.root)
+        return spot
+
+
+class MountKernel:
+    """The mounts of one kernel, in all namespaces."""
+
+    def __init__(self) -> None:
+        self._ids = itertools.count(24)
+        self._groups = itertools.count(1)
+        self._shared: dict[int, list[VfsMount]] = {}
+        self._slaves: dict[int, list[VfsMount]] = {}
+
+    def new_root(self, volume: Volume, *, flags: Flags = PLAIN) -> VfsMount:
+        """Return the root mount of a new namespace."""
+        namespace = Namespace()
+        mount = self._new(volume, volume.root.entry, flags)
+        mount.namespace = namespace
+        namespace.mounts.append(mount)
+        return mount
+
+    def mount(self, volume: Volume, at: Spot, *, flags: Flags = PLAIN) -> VfsMount:
+        """Mount a file system at *at*, over what is mounted there.
+
+        Raises:
+            OSError: ``ENOTDIR``, ``ENOENT``, ``EINVAL`` as from `attach`.
+        """
+        mount = self._new(volume, volume.root.entry, flags)
+        self.attach([mount], at)
+        return mount
+
+    def bind(
+        self, source: Spot, at: Spot, *, recursive: bool = False, foreign: bool = False
+    ) -> VfsMount:
+        """Mount *source*, which may be a file, at *at* as well.
+
+        Args:
+            source: what is to be seen there.
+            at: the mount point, a directory if *source* is one, else none.
+            recursive: whether what is mounted below *source* comes along.
+            foreign: whether *source* may be in another namespace, as for a runtime that has
+                opened it before it entered the container's.
+
+        Raises:
+            OSError: ``EINVAL`` if *source* is in no mount of the namespace; and as from `attach`.
+        """
+        own = at.mount.namespace
+        if source.mount.namespace is None or not (foreign or source.mount.namespace is own):
+            raise kernel_error(errno.EINVAL)
+        copies = self.copies(source.mount, source.entry, recursive=recursive)
+        self.attach(copies, at)
+        return copies[0]
+
+    def attach(self, tree: list[VfsMount], at: Spot) -> None:
+        """Let the new mounts *tree* stand at *at*, the first of them with the others on it.
+
+        Raises:
+            OSError: ``ENOTDIR`` if one is a directory and the other is not; ``ENOENT`` if the
+                mount point was deleted; ``EINVAL`` if its mount was unmounted.
+        """
+        at = at.top()
+        problem = 0
+        if at.mount.namespace is None:
+            problem = errno.EINVAL
+        elif at.entry.deleted:
+            problem = errno.ENOENT
+        elif at.inode.is_directory != tree[0].root.inode.is_directory:
+            problem = errno.ENOTDIR
+        if problem:
+            for mount in tree:
+                mount.go()
+            raise kernel_error(problem)
+        if at.mount.group is not None:
+            for mount in tree:
+                if mount.group is None:
+                    self._join(mount, next(self._groups))
+        targets = list(self._receivers(at.mount, at.entry, tree))
+        self._settle(tree, at.mount, at.entry)
+        for mount, copied in targets:
+            self._tuck(copied, mount, at.entry)
+
+    def unmount(self, mount: VfsMount) -> None:
+        """Unmount *mount* and all that stands on it, used or not, as ``MNT_DETACH`` does.
+
+        Raises:
+            OSError: ``EINVAL`` if it is unmounted already; ``EBUSY`` if it is a root.
+        """
+        if mount.namespace is None:
+            raise kernel_error(errno.EINVAL)
+        if mount.parent is None:
+            raise kernel_error(errno.EBUSY)
+        going = list(mount.tree())
+        spread: list[VfsMount] = []
+        for each in going:
+            parent, point = each.parent, each.point
+            if parent is None or point is None:
+                continue
+            for peer in self._propagation(parent):
+                child = peer.on(point)
+                if child is not None and child not in going and child not in spread:
+                    spread.append(child)
+        kept = True
+        while kept:
+            kept = False
+            for each in tuple(spread):
+                for child in each.children():
+                    if child not in spread and child not in going and child.point is not each.root:
+                        spread.remove(each)
+                        kept = True
+                        break
+        for each in spread:
+            over = each.on(each.root)
+            if over is not None and over not in spread and over not in going:
+                assert each.parent is not None  # noqa: S101 - it was found on its parent
+                assert each.point is not None  # noqa: S101 - likewise
+                over.stand(each.parent, each.point)
+        for each in (*reversed(going), *spread):
+            each.go()
+
+    def remount(self, mount: VfsMount, flags: Flags) -> None:
+        """Give this mount, not its file system, other options."""
+        mount.flags = flags
+
+    def set_propagation(self, mount: VfsMount, kind: Propagation, *, recursive: bool) -> None:
+        """Change with whom *mount* shares what is mounted on it."""
+        for each in list(mount.tree()) if recursive else [mount]:
+            self._set_propagation(each, kind)
+
+    def copies(self, mount: VfsMount, root: Entry, *, recursive: bool) -> list[VfsMount]:
+        """Return copies of *mount*, seen from *root* on, and of what stands on it there."""
+        copies = [self._copy(mount, root)]
+        if recursive:
+            self._copy_children(mount, copies[0], copies, root)
+        return copies
+
+    def release(self, mount: VfsMount) -> None:
+        """Take *mount* out of its peers; the last one's slaves get its own master."""
+        self._set_propagation(mount, "private")
+
+    def peers(self, mount: VfsMount) -> Iterable[VfsMount]:
+        """Return those that share with *mount*, itself included; none unless it is shared."""
+        return () if mount.group is None else tuple(self._shared[mount.group])
+
+    def _new(self, volume: Volume, root: Entry, flags: Flags) -> VfsMount:
+        return VfsMount(id=next(self._ids), volume=volume, root=root, flags=flags, kernel=self)
+
+    def _copy(self, mount: VfsMount, root: Entry) -> VfsMount:
+        copy = self._new(mount.volume, root, mount.flags)
+        if mount.group is not None:
+            self._join(copy, mount.group)
+        if mount.master is not None:
+            self._enslave(copy, mount.master)
+        return copy
+
+    def _copy_children(
+        self, mount: VfsMount, copy: VfsMount, copies: list[VfsMount], below: Entry | None
+    ) -> None:
+        for child in mount.children():
+            point = child.point
+            assert point is not None  # noqa: S101 - a child stands on something
+            if below is None or point.is_below(below):
+                copied = self._copy(child, child.root)
+                copied.stand(copy, point)
+                copies.append(copied)
+                self._copy_children(child, copied, copies, None)
+
+    def _settle(self, tree: list[VfsMount], parent: VfsMount, point: Entry) -> None:
+        tree[0].stand(parent, point)
+        namespace = parent.namespace
+        assert namespace is not None  # noqa: S101 - nothing is mounted on what is unmounted
+        for mount in tree:
+            mount.namespace = namespace
+            namespace.mounts.append(mount)
+
+    def _tuck(self, tree: list[VfsMount], parent: VfsMount, point: Entry) -> None:
+        """Let a tree that came by propagation stand below what stands there already."""
+        over = parent.on(point)
+        self._settle(tree, parent, point)
+        if over is not None:
+            top = tree[0]
+            while (upper := top.on(top.root)) is not None:
+                top = upper
+            over.stand(top, top.root)
+
+    def _receivers(
+        self, parent: VfsMount, point: Entry, tree: list[VfsMount]
+    ) -> Iterator[tuple[VfsMount, list[VfsMount]]]:
+        """Yield whom a new mount on *parent* spreads to, with the copies for them."""
+        if parent.group is None:
+            return
+        for peer in tuple(self._shared[parent.group]):
+            if peer is not parent and peer.namespace is not None and point.is_below(peer.root):
+                yield peer, self._twins(tree)
+        yield from self._to_slaves(parent.group, point, tree)
+
+    def _to_slaves(
+        self, group: int, point: Entry, tree: list[VfsMount]
+    ) -> Iterator[tuple[VfsMount, list[VfsMount]]]:
+        done: set[int] = set()
+        for slave in tuple(self._slaves.get(group, ())):
+            if slave.group is None:
+                if slave.namespace is not None and point.is_below(slave.root):
+                    yield slave, self._slave_copies(tree, shared=False)
+            elif slave.group not in done:
+                done.add(slave.group)
+                first: list[VfsMount] | None = None
+                for peer in tuple(self._shared[slave.group]):
+                    if peer.namespace is not None and point.is_below(peer.root):
+                        if first is None:
+                            first = self._slave_copies(tree, shared=True)
+                            yield peer, first
+                        else:
+                            yield peer, self._twins(first)
+                yield from self._to_slaves(slave.group, point, tree if first is None else first)
+
+    def _twins(self, tree: list[VfsMount]) -> list[VfsMount]:
+        return self._copied(tree, [self._copy(mount, mount.root) for mount in tree])
+
+    def _slave_copies(self, tree: list[VfsMount], *, shared: bool) -> list[VfsMount]:
+        copies: list[VfsMount] = []
+        for mount in tree:
+            copy = self._new(mount.volume, mount.root, mount.flags)
+            assert mount.group is not None  # noqa: S101 - it spreads
+            self._enslave(copy, mount.group)
+            if shared:
+                self._join(copy, next(self._groups))
+            copies.append(copy)
+        return self._copied(tree, copies)
+
+    def _copied(self, tree: list[VfsMount], copies: list[VfsMount]) -> list[VfsMount]:
+        of = dict(zip(map(id, tree), copies, strict=True))
+        for mount, copy in zip(tree[1:], copies[1:], strict=True):
+            assert mount.point is not None  # noqa: S101 - it stands on another of the tree
+            copy.stand(of[id(mount.parent)], mount.point)
+        return copies
+
+    def _propagation(self, mount: VfsMount) -> Iterator[VfsMount]:
+        """Yield all that a change on *mount* spreads to, itself excluded."""
+        if mount.group is None:
+            return
+        seen = {mount.group}
+        pending = [mount.group]
+        while pending:
+            group = pending.pop(0)
+            for peer in self._shared[group]:
+                if peer is not mount:
+                    yield peer
+            for slave in self._slaves.get(group, ()):
+                if slave.group is None:
+                    yield slave
+                elif slave.group not in seen:
+                    seen.add(slave.group)
+                    pending.append(slave.group)
+
+    def _join(self, mount: VfsMount, group: int) -> None:
+        mount.group = group
+        self._shared.setdefault(group, []).append(mount)
+
+    def _enslave(self, mount: VfsMount, master: int) -> None:
+        mount.master = master
+        self._slaves.setdefault(master, []).append(mount)
+
+    def _free(self, mount: VfsMount) -> None:
+        if mount.master is not None:
+            self._slaves[mount.master].remove(mount)
+            mount.master = None
+
+    def _set_propagation(self, mount: VfsMount, kind: Propagation) -> None:
+        if kind == "shared":
+            if mount.group is None:
+                self._join(mount, next(self._groups))
+            return
+        group, master = mount.group, mount.master
+        if group is not None:
+            mount.group = None
+            self._shared[group].remove(mount)
+            left = self._shared[group]
+            if left:
+                master = group
+            else:
+                del self._shared[group]
+                for slave in self._slaves.pop(group, []):
+                    slave.master = None
+                    if master is not None:
+                        self._enslave(slave, master)
+        if kind == "private":
+            self._free(mount)
+        elif group is not None and master != mount.master:
+            self._free(mount)
+            if master is not None:
+                self._enslave(mount, master)
+
+
+def path_below(mount: VfsMount, root: Spot) -> str | None:
+    """Return where *mount* is seen from *root*; None if it is not."""
+    spot = Spot(mount, mount.root)
+    names: list[str] = []
+    while (spot.mount, spot.entry) != (root.mount, root.entry):
+        if spot.entry is spot.mount.root:
+            parent, point = spot.mount.parent, spot.mount.point
+            if parent is None or point is None:
+                return None
+            spot = Spot(parent, point)
+            continue
+        parent_inode = spot.entry.parent
+        if parent_inode is None:
+            return None
+        names.append(spot.entry.name)
+        spot = Spot(spot.mount, parent_inode.entry)
+    return "/" + "/".join(reversed(names))
