@@ -100,14 +100,20 @@ def start_plugin(  # noqa: PLR0913 - a plugin is all of these
     fallback: tuple[str, ...] = ("root",),
     driver_root: tuple[str, str] = DRIVER_ROOT,
     dev: Literal["private", "snapshot", "none"] = "private",
+    image: str = "",
 ) -> Plugin:
-    """Start a plugin, which finds its dev root; unless told otherwise, its driver root has none."""
+    """Start a plugin, which finds its dev root; unless told otherwise, its driver root has none.
+
+    *image* is a directory that the container's own image has.
+    """
     if driver_root == DRIVER_ROOT:
         place.call("make_directory", path=DRIVER.source)
         volumes = (DRIVER, *volumes)
     if told.granted:
         volumes = (*volumes, Volume("/proc", "/host-proc"))
     plugin = Plugin(place.container(*volumes, dev=dev), device, {})
+    if image:
+        plugin.container.call("make_directory", path=image)
     plugin.call(
         "look",
         mounts=[str(volume) for volume in volumes] if told.given else None,
@@ -380,14 +386,19 @@ def test_f_takes_the_subset(setting: Setting, told: Told) -> None:
 
 
 @every_told
-def test_f_says_what_is_missing(setting: Setting, told: Told) -> None:
+@pytest.mark.parametrize("in_image", [False, True], ids=["no-directory", "directory-in-image"])
+def test_f_says_what_is_missing(setting: Setting, told: Told, *, in_image: bool) -> None:
     """F: where neither is mounted, both refusals are told, with the mounts that would mend them.
 
-    While nothing is known, the container's ``/dev`` may be the host's: the answer is that it is
-    unknown, and nothing is given out.
+    A directory of that name in the image is no mount. While nothing is known, the container's
+    ``/dev`` may be the host's: the answer is that it is unknown, and nothing is given out.
     """
     plugin = start_plugin(
-        setting.host, told, device=setting.device, fallback=("first", setting.subset)
+        setting.host,
+        told,
+        device=setting.device,
+        fallback=("first", setting.subset),
+        image=f"/host-dev/dev/{setting.subset}" if in_image else "",
     )
     if not told.granted and not told.given:
         answer = plugin.ask()
@@ -437,3 +448,53 @@ def test_s_stale_subset(setting: Setting, told: Told, *, looks_again: bool) -> N
     found = plugin.call("choose", host=host, container=container, fallback=fallback)
     assert "STALE" in found["error"]
     assert found["remedies"] == [f"{path}:/host-dev{path}"]
+
+
+@every_told
+def test_read_only_is_per_mount(setting: Setting, told: Told) -> None:
+    """A read-only bind of the host's ``/`` leaves the ``/dev`` that came along writable."""
+    plugin = start_plugin(
+        setting.host,
+        told,
+        Volume("/", "/driver-root", read_only=True),
+        device=setting.device,
+        driver_root=("/", "/driver-root"),
+    )
+    assert plugin.ask()["blockers"] == []
+    assert_makes(plugin)
+    assert setting.host.describe(setting.device) == NODE
+
+
+@every_told
+def test_read_only_subset_is_told(setting: Setting, told: Told) -> None:
+    """A read-only subset reaches the host all the same; that nothing can be made is told apart."""
+    path = f"/dev/{setting.subset}"
+    plugin = start_plugin(
+        setting.host,
+        told,
+        Volume(path, f"/host-dev{path}", read_only=True),
+        device=setting.device,
+        fallback=("subset", setting.subset),
+    )
+    answer = plugin.ask()
+    assert answer["required"]
+    assert answer["blockers"] == ["ro"]
+    assert plugin.call("make", path=setting.device).startswith("EROFS: ")
+    assert setting.host.describe(setting.device) == ""
+
+
+@every_told
+def test_single_device_file(setting: Setting, told: Told) -> None:
+    """A device file that a runtime binds onto a private ``/dev`` is the host's; the rest is not."""
+    given = f"{setting.device}-given"
+    setting.host.call("make_node", path=given, major=235, minor=1)
+    plugin = start_plugin(setting.host, told, Volume(given, given), device=given)
+    answer = plugin.ask()
+    alone = "HOST" if setting.real else "DECLARED"
+    assert answer["verdict"] == told.verdict(granted="HOST", given=alone, none="UNKNOWN")
+    assert_nothing_from_nothing(answer, told)
+    if told.granted or told.given:
+        assert answer["handed_out"] == given
+        beside = plugin.call("reach", path=setting.device)
+        assert beside["verdict"] == "PRIVATE"
+        assert beside["handed_out"] == "NotOnHostError"
