@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from devroot._advice import DirectoryDeletedError, Doing, advice
+from devroot._bulk import publish_nodes
 from devroot._places import ATTEMPTS, Places, os_error, require_alive, sweep
 from devroot._plan import look
 from devroot._report import Ending, Report, Result, ending_of
@@ -160,7 +161,7 @@ class _Run:
         made = [(index, name) for index, name in members if index in missing]
         named = [(name, nodes[index]) for index, name in made]
         try:
-            failed = self._job.publish(place.work, named, place.directory) if named else []
+            failed = publish_nodes(place.work, named, place.directory) if named else []
         except OSError:
             return set()
         done = {index for index, _ in made} - {made[position][0] for position in failed}

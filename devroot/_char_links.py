@@ -110,11 +110,6 @@ class LinkNodes:
         """Make *name* the link; its target is relative to the directory it will be in."""
         directory.make_symlink(name, f"../{node.path.below_dev}")
 
-    def publish(self, work: Directory, nodes: Sequence[Named], to: Directory) -> list[int]:
-        """Leave all to the other way; links are few."""
-        del work, to
-        return list(range(len(nodes)))
-
     def to_dict(self) -> dict[str, Any]:
         """Return what was asked for, as JSON can hold it."""
         return {"job": "char_links"}

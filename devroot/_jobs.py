@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import attrs
 
 from devroot._advice import Doing
-from devroot._bulk import differences, make_node, publish_nodes, right_nodes
+from devroot._bulk import differences, make_node, right_nodes
 from devroot._filesystem import FileType
 from devroot._steps import Action, Step
 from devroot.errors import MountInfoError
@@ -52,7 +52,7 @@ class Job(Protocol):
         ...
 
     def creates(self, node: DeviceNode) -> bool:
-        """Whether a name at which nothing is is simply made."""
+        """Whether a node that is missing is simply made, so that it can be made with many."""
         ...
 
     def decide(
@@ -63,10 +63,6 @@ class Job(Protocol):
 
     def make(self, directory: Directory, name: str, node: DeviceNode) -> None:
         """Make *name* complete in a working directory."""
-        ...
-
-    def publish(self, work: Directory, nodes: Sequence[Named], to: Directory) -> list[int]:
-        """Make many at once and link them to their names; return where that did not work."""
         ...
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,10 +136,6 @@ class MakeNodes:
         """Make *name* the complete node in a working directory."""
         make_node(directory, name, node)
 
-    def publish(self, work: Directory, nodes: Sequence[Named], to: Directory) -> list[int]:
-        """Make many at once and link them to their names; return where that did not work."""
-        return publish_nodes(work, nodes, to)
-
     def to_dict(self) -> dict[str, Any]:
         """Return what was asked for, as JSON can hold it."""
         return {
@@ -192,10 +184,6 @@ class RemoveNodes:
 
     def make(self, directory: Directory, name: str, node: DeviceNode) -> None:
         """Make nothing, for no step of this job creates."""
-        raise NotImplementedError
-
-    def publish(self, work: Directory, nodes: Sequence[Named], to: Directory) -> list[int]:
-        """Make nothing, likewise."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
