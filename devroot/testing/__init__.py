@@ -1,17 +1,44 @@
 """Test code that works for a host, without a host: no root, no Linux and no GPU.
 
+The names are loaded on first use, so that the pytest plugin costs a test run nothing until a
+test asks for one of its fixtures.
+
 .. versionadded:: 0.1.0
 """
 
-from __future__ import annotations
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
-from devroot.testing._faults import Operation, ProcessKilled
-from devroot.testing._handles import TreeDirectory
-from devroot.testing._scenarios import Scenario, scenario, scenario_names
-from devroot.testing._tree import TreeFileSystem
+if TYPE_CHECKING:
+    from devroot.testing._container import FakeContainer
+    from devroot.testing._faults import Operation, ProcessKilled
+    from devroot.testing._files import ProcessFileSystem
+    from devroot.testing._handles import TreeDirectory
+    from devroot.testing._host import FakeHost
+    from devroot.testing._machine import FakeDevice
+    from devroot.testing._scenarios import Scenario, scenario, scenario_names
+    from devroot.testing._tree import TreeFileSystem
+
+_ROOMS: Final = {
+    "FakeContainer": "_container",
+    "FakeDevice": "_machine",
+    "FakeHost": "_host",
+    "Operation": "_faults",
+    "ProcessFileSystem": "_files",
+    "ProcessKilled": "_faults",
+    "Scenario": "_scenarios",
+    "TreeDirectory": "_handles",
+    "TreeFileSystem": "_tree",
+    "scenario": "_scenarios",
+    "scenario_names": "_scenarios",
+}
 
 __all__ = [
+    "FakeContainer",
+    "FakeDevice",
+    "FakeHost",
     "Operation",
+    "ProcessFileSystem",
     "ProcessKilled",
     "Scenario",
     "TreeDirectory",
@@ -19,3 +46,16 @@ __all__ = [
     "scenario",
     "scenario_names",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in _ROOMS:
+        value: object = getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+        globals()[name] = value
+        return value
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return __all__

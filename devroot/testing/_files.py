@@ -99,7 +99,7 @@ class ProcessFileSystem:
         self._process.faults.add(operation, error, path=path, nth=nth, times=times)
 
     def restart(self) -> None:
-        """Go on as a new process, after `devroot.testing.ProcessKilled` or instead of the one at work.
+        """Go on as a new process, after `ProcessKilled` or instead of the one at work.
 
         The handles of the old one are closed, and so its locks are given back.
         """

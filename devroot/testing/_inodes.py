@@ -238,7 +238,7 @@ class Inode:
         """Give *inode* the name *name*, which is known to be free."""
         self.entries[name] = entry = Entry(inode, self, name)
         if inode.is_directory:
-            inode._entry = entry  # noqa: SLF001 - of one class
+            inode._entry = entry
         inode.names += 1
 
     def drop(self, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING
 
 from devroot._filesystem import FileType
 from devroot._paths import ContainerPath, as_container_path
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from devroot.testing._inodes import Entry, Inode
     from devroot.testing._walk import Place
-
-_DEVICE_TYPES: Final = {"c": FileType.CHARACTER, "b": FileType.BLOCK}
 
 
 class Scene:
@@ -70,34 +68,6 @@ class Scene:
         data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
         regular = FileType.REGULAR
         self._put(Spec(path=str(path), type=regular, mode=mode, uid=uid, gid=gid, content=data))
-
-    def device(  # noqa: PLR0913 - a device node is all of these
-        self,
-        path: str | ContainerPath,
-        *,
-        major: int,
-        minor: int,
-        type: Literal["c", "b"] = "c",
-        mode: int = 0o666,
-        uid: int = 0,
-        gid: int = 0,
-    ) -> None:
-        """Make a device node.
-
-        Raises:
-            OSError: ``EEXIST`` if anything is there.
-        """
-        self._put(
-            Spec(
-                path=str(path),
-                type=_DEVICE_TYPES[type],
-                mode=mode,
-                uid=uid,
-                gid=gid,
-                major=major,
-                minor=minor,
-            )
-        )
 
     def symlink(self, path: str | ContainerPath, target: str) -> None:
         """Make a symbolic link to the text *target*.

@@ -37,6 +37,8 @@ DEFAULT_MODES: Final = {
 }
 """Permission bits (octal) of what is described without a mode."""
 
+DEVICE_TYPES: Final = {"c": FileType.CHARACTER, "b": FileType.BLOCK}
+
 _MODE_MAX: Final = 0o7777
 _ID_MAX: Final = 2**32 - 2
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from devroot._filesystem import FileType
 from devroot.testing import _specs
@@ -10,12 +10,14 @@ from devroot.testing._files import ProcessFileSystem
 from devroot.testing._handles import Process
 from devroot.testing._inodes import Volume
 from devroot.testing._scene import Scene
-from devroot.testing._specs import DEFAULT_MODES
+from devroot.testing._specs import DEFAULT_MODES, DEVICE_TYPES, Spec
 from devroot.testing._vfs import MountKernel, Spot
 from devroot.testing._walk import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from devroot._paths import ContainerPath
 
 _DEVICE: Final = 0x2A
 """``st_dev`` of a tree, unless it is said: major 0 as for any file system in memory, minor 42."""
@@ -79,6 +81,34 @@ class TreeFileSystem(ProcessFileSystem, Scene):
 
     def __repr__(self) -> str:
         return f"<TreeFileSystem of {len(self.listing())} files>"
+
+    def device(  # noqa: PLR0913 - a device node is all of these
+        self,
+        path: str | ContainerPath,
+        *,
+        major: int,
+        minor: int,
+        type: Literal["c", "b"] = "c",
+        mode: int = 0o666,
+        uid: int = 0,
+        gid: int = 0,
+    ) -> None:
+        """Make a device node.
+
+        Raises:
+            OSError: ``EEXIST`` if anything is there.
+        """
+        self._put(
+            Spec(
+                path=str(path),
+                type=DEVICE_TYPES[type],
+                mode=mode,
+                uid=uid,
+                gid=gid,
+                major=major,
+                minor=minor,
+            )
+        )
 
     def listing(self) -> list[str]:
         """Return every file as the line that describes it, in the order of the paths.

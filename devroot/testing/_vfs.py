@@ -88,6 +88,11 @@ class VfsMount:
     kernel: MountKernel
 
     @property
+    def parent_id(self) -> int:
+        """The number of the parent that mountinfo shows; a root has one that no table lists."""
+        return ROOT_ID if self.parent is None else self.parent.id
+
+    @property
     def read_only(self) -> bool:
         """Whether nothing can be changed through it."""
         return self.flags.read_only or self.volume.read_only
@@ -240,24 +245,7 @@ class MountKernel:
         if mount.parent is None:
             raise kernel_error(errno.EBUSY)
         going = list(mount.tree())
-        spread: list[VfsMount] = []
-        for each in going:
-            parent, point = each.parent, each.point
-            if parent is None or point is None:
-                continue
-            for peer in self._propagation(parent):
-                child = peer.on(point)
-                if child is not None and child not in going and child not in spread:
-                    spread.append(child)
-        kept = True
-        while kept:
-            kept = False
-            for each in tuple(spread):
-                for child in each.children():
-                    if child not in spread and child not in going and child.point is not each.root:
-                        spread.remove(each)
-                        kept = True
-                        break
+        spread = self._spread(going)
         for each in spread:
             over = each.on(each.root)
             if over is not None and over not in spread and over not in going:
@@ -266,6 +254,21 @@ class MountKernel:
                 over.stand(each.parent, each.point)
         for each in (*reversed(going), *spread):
             each.go()
+
+    def _spread(self, going: list[VfsMount]) -> list[VfsMount]:
+        """Return what goes elsewhere with *going*: copies on which nothing else stands."""
+        spread: list[VfsMount] = []
+        for mount in going:
+            assert mount.parent is not None  # noqa: S101 - a root does not go
+            assert mount.point is not None  # noqa: S101 - likewise
+            for peer in self._propagation(mount.parent):
+                child = peer.on(mount.point)
+                if child is not None and child not in going and child not in spread:
+                    spread.append(child)
+        while used := [each for each in spread if _is_used(each, [*going, *spread])]:
+            for each in used:
+                spread.remove(each)
+        return spread
 
     def remount(self, mount: VfsMount, flags: Flags) -> None:
         """Give this mount, not its file system, other options."""
@@ -458,3 +461,8 @@ def path_below(mount: VfsMount, root: Spot) -> str | None:
         names.append(spot.entry.name)
         spot = Spot(spot.mount, parent_inode.entry)
     return "/" + "/".join(reversed(names))
+
+
+def _is_used(mount: VfsMount, going: list[VfsMount]) -> bool:
+    """Whether something that stays stands on *mount*, except over the whole of it."""
+    return any(child not in going and child.point is not mount.root for child in mount.children())

@@ -1,0 +1,379 @@
+"""What a fake host and a fake container have in common: files, file systems and mounts."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import TYPE_CHECKING, ClassVar, Literal, overload
+
+import attrs
+
+from devroot._filesystem import FileType
+from devroot._paths import ContainerPath, HostPath, as_container_path
+from devroot.errors import InvalidSceneError, PathKindError
+from devroot.testing._files import ProcessFileSystem
+from devroot.testing._inodes import Volume, kernel_error
+from devroot.testing._procfs import KernelFiles, ProcFiles, device_number, mountinfo
+from devroot.testing._scene import Scene
+from devroot.testing._specs import DEVICE_TYPES, Spec
+from devroot.testing._vfs import PLAIN, Flags, MountKernel
+
+if TYPE_CHECKING:
+    from devroot.testing._handles import Process
+    from devroot.testing._inodes import Inode
+    from devroot.testing._vfs import Propagation, VfsMount
+    from devroot.testing._walk import Place
+
+Path = str | ContainerPath | HostPath
+"""A path in the machine whose method it is given to."""
+
+_LETTERS = {kind: letter for letter, kind in DEVICE_TYPES.items()}
+
+
+@attrs.frozen(kw_only=True)
+class FakeDevice:
+    """A device node as it is now.
+
+    Attributes:
+        path: where it was looked for.
+        type: ``c`` or ``b``.
+        number: major and minor (decimal).
+        mode: permission bits (octal).
+        uid: the owner's user ID.
+        gid: the owner's group ID.
+        links: how many names it has.
+
+    .. versionadded:: 0.1.0
+    """
+
+    path: str
+    type: Literal["c", "b"]
+    number: tuple[int, int]
+    mode: int
+    uid: int
+    gid: int
+    links: int
+
+    def __str__(self) -> str:
+        major, minor = self.number
+        return f"{self.type} {major}:{minor} {self.mode:04o} {self.uid}:{self.gid}"
+
+
+class World:
+    """One kernel: all that a host and its containers share."""
+
+    def __init__(self) -> None:
+        self.mounts = MountKernel()
+        self.files = KernelFiles()
+        self.lock = threading.RLock()
+        self.containers: list[Machine] = []
+        self.pids = itertools.count(1000, 17)
+        self._minors = itertools.count(30)
+        self.devtmpfs = self.volume("devtmpfs", "devtmpfs", "size=4096k,mode=755")
+        self.sysfs = self.volume("sysfs", "sysfs")
+
+    def volume(
+        self, fstype: str, source: str, options: str = "", *, number: tuple[int, int] | None = None
+    ) -> Volume:
+        """Return a new file system; by default its number is one that no other has."""
+        major, minor = (0, next(self._minors)) if number is None else number
+        device = device_number(major, minor)
+        return Volume(device, fstype=fstype, source=source, options=options)
+
+    def proc(self) -> ProcFiles:
+        """Return a new ``/proc``, for a new PID namespace."""
+        return ProcFiles(self.volume("proc", "proc"), self.files)
+
+
+class Machine(Scene):
+    """A host or a container.
+
+    .. versionadded:: 0.1.0
+    """
+
+    __slots__ = ("_proc", "_process", "_world", "name")
+
+    _kind: ClassVar[type[HostPath | ContainerPath]] = ContainerPath
+
+    def __init__(self, name: str, world: World, process: Process, proc: ProcFiles) -> None:
+        self.name = name
+        self._world = world
+        self._process = process
+        self._proc = proc
+
+    @property
+    def _top(self) -> Place:
+        return self._process.root
+
+    @property
+    def filesystem(self) -> ProcessFileSystem:
+        """The files as a process here sees them; also for hooks and faults."""
+        return ProcessFileSystem(self._process)
+
+    def mountinfo(self) -> str:
+        """Return the mount table of a process here, as text."""
+        return mountinfo(self._process)
+
+    # Device nodes.
+
+    @overload
+    def device(self, path: Path) -> FakeDevice: ...
+
+    @overload
+    def device(
+        self,
+        path: Path,
+        *,
+        major: int,
+        minor: int,
+        type: Literal["c", "b"] = "c",
+        mode: int = 0o666,
+        uid: int = 0,
+        gid: int = 0,
+    ) -> FakeDevice: ...
+
+    def device(  # noqa: PLR0913 - a device node is all of these
+        self,
+        path: Path,
+        *,
+        major: int | None = None,
+        minor: int | None = None,
+        type: Literal["c", "b"] = "c",
+        mode: int = 0o666,
+        uid: int = 0,
+        gid: int = 0,
+    ) -> FakeDevice:
+        """Return the device node at *path*, which is made first if numbers are given.
+
+        Raises:
+            FileNotFoundError: there is none; it says which container has one there.
+            InvalidSceneError: what is there is no device, or one number is missing.
+            OSError: ``EEXIST`` if a node is to be made and anything is there.
+        """
+        text = str(path)
+        if major is not None and minor is not None:
+            kind = DEVICE_TYPES[type]
+            self._put(
+                Spec(path=text, type=kind, mode=mode, uid=uid, gid=gid, major=major, minor=minor)
+            )
+        elif major is not None or minor is not None:
+            raise InvalidSceneError(f"device({text!r})", reason="give major and minor, or neither")
+        try:
+            inode = self._at(self._own(path)).inode
+        except OSError as error:
+            if error.errno is None:
+                raise
+            raise self._no_device(text, error.errno) from error
+        return record(text, inode)
+
+    def has(self, path: Path) -> bool:
+        """Whether anything is at *path*, links followed."""
+        return self._exists(str(path))
+
+    def _own(self, path: Path) -> ContainerPath:
+        """Return *path* for the walk, if it is not one of the other side.
+
+        Raises:
+            PathKindError: it is.
+        """
+        if not isinstance(path, str | self._kind):
+            raise PathKindError(path, wanted=self._kind.__name__)
+        return as_container_path(str(path))
+
+    def _exists(self, path: str) -> bool:
+        try:
+            self._at(as_container_path(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def _no_device(self, path: str, number: int) -> OSError:
+        error = kernel_error(number)
+        elsewhere = [
+            f"{container.name} has one at {found}"
+            for container in self._world.containers
+            if container is not self
+            for found in container.places_of(path)
+        ]
+        words = "; ".join([f"{self.name} has no such device node", *elsewhere])
+        return type(error)(number, words, path)
+
+    def places_of(self, device_path: str) -> list[str]:
+        """Return where a node of that canonical path is here, in any dev root there may be."""
+        return [path for path in (device_path,) if self._exists(path)]
+
+    # File systems and mounts.
+
+    def tmpfs(
+        self, path: Path, *, read_only: bool = False, nodev: bool = False, mode: int = 0o755
+    ) -> None:
+        """Mount a new tmpfs at *path*, over what is there; missing directories are made.
+
+        Args:
+            path: a directory.
+            read_only: whether nothing can be changed through this mount.
+            nodev: whether device nodes on it cannot be opened.
+            mode: permission bits of its root (octal).
+
+        Raises:
+            OSError: ``ENOTDIR`` if *path* is no directory; and, as from every method that
+                follows a path, ``ELOOP`` and its like.
+        """
+        volume = self._world.volume("tmpfs", "tmpfs", f"mode={mode:o}")
+        volume.root.mode = mode
+        self._mount(volume, path, Flags(read_only=read_only, nodev=nodev))
+
+    def devtmpfs(self, path: Path = "/dev") -> None:
+        """Mount the kernel's devtmpfs at *path*: the one that there is, wherever it is mounted.
+
+        Raises:
+            OSError: as from `tmpfs`.
+        """
+        self._mount(self._world.devtmpfs, path, Flags(nosuid=True))
+
+    def overlay(self, path: Path, *, read_only: bool = False) -> None:
+        """Mount a new, empty overlay at *path*; its layers cannot be seen.
+
+        Raises:
+            OSError: as from `tmpfs`.
+        """
+        volume = self._world.volume("overlay", "overlay", "lowerdir=/l,upperdir=/u,workdir=/w")
+        self._mount(volume, path, Flags(read_only=read_only))
+
+    def disk(
+        self, path: Path, *, source: str, major: int, minor: int, fstype: str = "ext4"
+    ) -> None:
+        """Mount a new, empty file system of a disk at *path*.
+
+        Args:
+            path: a directory.
+            source: the disk, as mountinfo is to show it.
+            major: the disk's major number (decimal).
+            minor: the disk's minor number (decimal).
+            fstype: the type of the file system.
+
+        Raises:
+            OSError: as from `tmpfs`.
+        """
+        volume = self._world.volume(fstype, source, number=(major, minor))
+        self._mount(volume, path, PLAIN)
+
+    def bind(  # noqa: PLR0913 - a mount is all of these
+        self,
+        source: Path,
+        target: Path,
+        *,
+        recursive: bool = False,
+        read_only: bool = False,
+        nodev: bool = False,
+        propagation: Propagation | None = None,
+    ) -> None:
+        """Mount *source*, a directory or a file, at *target* as well; what is missing is made.
+
+        Args:
+            source: what is to be seen there.
+            target: the mount point.
+            recursive: whether what is mounted below *source* comes along.
+            read_only: whether nothing can be changed through this mount; those below it keep
+                their own setting.
+            nodev: whether device nodes on it cannot be opened.
+            propagation: with whom it shares what is mounted on it later; by default it is as
+                with *source*.
+
+        Raises:
+            OSError: ``ENOTDIR`` if one is a directory and the other is not.
+        """
+        found = self._ready(source).spot
+        at = self._ready(target, directory=found.inode.is_directory).spot
+        mount = self._world.mounts.bind(found, at, recursive=recursive)
+        _adjust(self._world.mounts, mount, read_only, nodev, propagation)
+
+    def remount(self, path: Path, *, read_only: bool = False, nodev: bool = False) -> None:
+        """Change the options of the mount at *path*, not of its file system.
+
+        Raises:
+            OSError: ``EINVAL`` if *path* is no mount point.
+        """
+        mount = self._mount_at(path)
+        self._world.mounts.remount(
+            mount, attrs.evolve(mount.flags, read_only=read_only, nodev=nodev)
+        )
+
+    def unmount(self, path: Path) -> None:
+        """Unmount what is at *path* with all that is mounted below, used or not.
+
+        Raises:
+            OSError: ``EINVAL`` if *path* is no mount point; ``EBUSY`` if it is the root.
+        """
+        self._world.mounts.unmount(self._mount_at(path))
+
+    def propagation(self, path: Path, kind: Propagation, *, recursive: bool = False) -> None:
+        """Change with whom the mount at *path* shares what is mounted on it.
+
+        Raises:
+            OSError: ``EINVAL`` if *path* is no mount point.
+        """
+        self._world.mounts.set_propagation(self._mount_at(path), kind, recursive=recursive)
+
+    def fill(self, path: Path, *, full: bool = True) -> None:
+        """Let the file system at *path* be full, or no longer: nothing can be made in it."""
+        self._at(self._own(path)).mount.volume.full = full
+
+    def freeze(self, path: Path, *, read_only: bool = True) -> None:
+        """Let the whole file system at *path* be read-only, or no longer, at all its mounts."""
+        self._at(self._own(path)).mount.volume.read_only = read_only
+
+    def _mount(self, volume: Volume, path: Path, flags: Flags) -> VfsMount:
+        return self._world.mounts.mount(volume, self._ready(path).spot, flags=flags)
+
+    def _mount_at(self, path: Path) -> VfsMount:
+        place = self._at(self._own(path))
+        if place.spot.entry is not place.mount.root:
+            error = kernel_error(22)
+            error.filename = str(path)
+            raise error
+        return place.mount
+
+    def _ready(self, path: Path, *, directory: bool = True) -> Place:
+        """Return what is at *path*, which is made if it is missing."""
+        place = self._own(path)
+        if not self._exists(str(place)):
+            kind = FileType.DIRECTORY if directory else FileType.REGULAR
+            self._put(Spec(path=str(place), type=kind, mode=0o755 if directory else 0o644))
+        return self._at(place)
+
+
+def record(path: str, inode: Inode) -> FakeDevice:
+    """Return the record of a device node.
+
+    Raises:
+        InvalidSceneError: it is something else.
+    """
+    if inode.type not in _LETTERS:
+        reason = f"what is there is no device node but a {inode.type.value}"
+        raise InvalidSceneError(f"device({path!r})", reason=reason)
+    return FakeDevice(
+        path=path,
+        type="c" if _LETTERS[inode.type] == "c" else "b",
+        number=(inode.major, inode.minor),
+        mode=inode.mode,
+        uid=inode.uid,
+        gid=inode.gid,
+        links=inode.links,
+    )
+
+
+def _adjust(
+    mounts: MountKernel,
+    mount: VfsMount,
+    read_only: bool,  # noqa: FBT001 - it is passed on
+    nodev: bool,  # noqa: FBT001 - likewise
+    propagation: Propagation | None,
+) -> None:
+    flags = mount.flags
+    mounts.remount(
+        mount,
+        attrs.evolve(flags, read_only=flags.read_only or read_only, nodev=flags.nodev or nodev),
+    )
+    if propagation is not None:
+        mounts.set_propagation(mount, propagation, recursive=True)

@@ -1,0 +1,174 @@
+"""How a container runtime makes a container: its root, its ``/proc``, its ``/dev``, its mounts.
+
+The defaults are those of the OCI runtime specification and of the runtimes that implement it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+import attrs
+
+from devroot._filesystem import FileType
+from devroot._mounts import Mount
+from devroot._paths import ContainerPath, HostPath
+from devroot.errors import InvalidMountError, InvalidSceneError
+from devroot.testing._inodes import Inode
+from devroot.testing._vfs import Flags
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from devroot.testing._inodes import Volume
+    from devroot.testing._vfs import Propagation
+
+ProcMask = Literal["", "directory", "params"]
+
+CAPABILITY_BITS: Final = {
+    "CHOWN": 0,
+    "DAC_OVERRIDE": 1,
+    "FOWNER": 3,
+    "FSETID": 4,
+    "KILL": 5,
+    "SETGID": 6,
+    "SETUID": 7,
+    "SETPCAP": 8,
+    "NET_BIND_SERVICE": 10,
+    "NET_RAW": 13,
+    "SYS_CHROOT": 18,
+    "SYS_ADMIN": 21,
+    "MKNOD": 27,
+    "AUDIT_WRITE": 29,
+    "SETFCAP": 31,
+}
+"""Those of linux/capability.h that containers have or are often given."""
+
+DEFAULT_CAPABILITIES: Final = frozenset(CAPABILITY_BITS) - {"SYS_ADMIN"}
+"""What the runtimes of Kubernetes give to a container that asks for nothing: 0xa80425fb."""
+
+DEV_NODES: Final = (
+    "char /dev/full 1:7 0666",
+    "char /dev/null 1:3 0666",
+    "char /dev/random 1:8 0666",
+    "char /dev/tty 5:0 0666",
+    "char /dev/urandom 1:9 0666",
+    "char /dev/zero 1:5 0666",
+)
+DEV_LINKS: Final = (
+    "link /dev/core /proc/kcore",
+    "link /dev/fd /proc/self/fd",
+    "link /dev/ptmx pts/ptmx",
+    "link /dev/stderr /proc/self/fd/2",
+    "link /dev/stdin /proc/self/fd/0",
+    "link /dev/stdout /proc/self/fd/1",
+)
+IMAGE: Final = (
+    "dir /dev",
+    "dir /etc",
+    "dir /proc",
+    "dir /run",
+    "dir /sys",
+    "dir /tmp 1777",
+    "dir /var",
+    "link /var/run /run",
+)
+NOT_COPIED: Final = frozenset({"fd", "mqueue", "pts", "shm"})
+"""What a runtime passes over when it copies the host's nodes for a privileged container."""
+
+PROC: Final = Flags(nosuid=True, nodev=True, noexec=True)
+DEV: Final = Flags(nosuid=True, noexec=True)
+SYS: Final = Flags(read_only=True, nosuid=True, nodev=True, noexec=True)
+
+_PROPAGATIONS: Final[dict[str, Propagation]] = {
+    "private": "private",
+    "rprivate": "private",
+    "slave": "slave",
+    "rslave": "slave",
+    "shared": "shared",
+    "rshared": "shared",
+}
+
+
+@attrs.frozen(kw_only=True)
+class Binding:
+    """A mount that a container asks for, with the options that a runtime takes.
+
+    Attributes:
+        mount: what is declared.
+        recursive: whether what is mounted below the host path comes along.
+        nodev: whether device nodes on it cannot be opened.
+        propagation: with whom it shares what is mounted on it later.
+    """
+
+    mount: Mount
+    recursive: bool = True
+    nodev: bool = False
+    propagation: Propagation = "private"
+
+    @classmethod
+    def of(cls, mount: str | Mount) -> Binding:
+        """Return what *mount* says: ``HOST:CONTAINER[:OPTION,...]``, or a `Mount`.
+
+        Raises:
+            InvalidMountError: it is not of that form.
+        """
+        if isinstance(mount, Mount):
+            return cls(mount=mount)
+        host, *rest = mount.split(":")
+        words = set(rest[1].split(",")) if len(rest) == 2 else set[str]()  # noqa: PLR2004 - path and options
+        if len(rest) not in {1, 2}:
+            raise InvalidMountError(mount, reason="write HOST:CONTAINER, or HOST:CONTAINER:OPTION")
+        known = {"ro", "rw", "bind", "rbind", "nodev", *_PROPAGATIONS}
+        if words - known:
+            reason = f"{', '.join(sorted(words - known))}: there are {', '.join(sorted(known))}"
+            raise InvalidMountError(mount, reason=reason)
+        propagation: Propagation = "private"
+        for word in words & set(_PROPAGATIONS):
+            propagation = _PROPAGATIONS[word]
+        return cls(
+            mount=Mount(
+                host=HostPath(host), container=ContainerPath(rest[0]), read_only="ro" in words
+            ),
+            recursive="bind" not in words,
+            nodev="nodev" in words,
+            propagation=propagation,
+        )
+
+
+def capability_bits(names: Collection[str]) -> int:
+    """Return the effective set with the capabilities *names*, with or without ``CAP_``.
+
+    Raises:
+        InvalidSceneError: there is none of that name.
+    """
+    bits = 0
+    for name in names:
+        short = name.upper().removeprefix("CAP_")
+        if short not in CAPABILITY_BITS:
+            known = ", ".join(sorted(CAPABILITY_BITS))
+            raise InvalidSceneError(
+                f"capabilities={sorted(names)}", reason=f"{name!r} is none of {known}"
+            )
+        bits |= 1 << CAPABILITY_BITS[short]
+    return bits
+
+
+def copy_nodes(source: Inode, target: Inode, volume: Volume) -> None:
+    """Make in *target* each device node that is below *source* and missing there."""
+    for name, entry in source.entries.items():
+        inode = entry.inode
+        if name in NOT_COPIED or entry.mounted:
+            continue
+        if inode.is_directory:
+            if not target.has(name):
+                target.add(name, volume.new(FileType.DIRECTORY, mode=inode.mode))
+            copy_nodes(inode, target.child(name), volume)
+        elif inode.type in {FileType.CHARACTER, FileType.BLOCK} and not target.has(name):
+            copy = volume.new(inode.type, mode=inode.mode)
+            copy.uid, copy.gid, copy.major, copy.minor = (
+                inode.uid,
+                inode.gid,
+                inode.major,
+                inode.minor,
+            )
+            target.add(name, copy)
