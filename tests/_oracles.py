@@ -13,16 +13,22 @@ if TYPE_CHECKING:
 
 
 def kernel_answer(root: str, path: str) -> tuple[int, str]:
-    """Return the error number and the place of one call of openat2(2); one of them is nothing."""
+    """Return the error number and the place that openat2(2) gives; one of them is nothing.
+
+    It is asked until it is sure: a rename anywhere on the machine can make it unsure of ``..``.
+    """
     held = os.open(root, os.O_PATH)
     try:
-        found = _syscalls.openat2(held, os.fsencode(path) or b"/", flags=os.O_PATH)
-    except OSError as error:
-        return error.errno or 0, ""
-    else:
-        place = os.readlink(f"/proc/self/fd/{found}")
-        os.close(found)
-        return 0, place
+        while True:
+            try:
+                found = _syscalls.openat2(held, os.fsencode(path) or b"/", flags=os.O_PATH)
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                return error.errno or 0, ""
+            place = os.readlink(f"/proc/self/fd/{found}")
+            os.close(found)
+            return 0, place
     finally:
         os.close(held)
 

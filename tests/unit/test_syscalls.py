@@ -35,7 +35,7 @@ def directory(tmp_path: Path) -> Iterator[int]:
     """Give a descriptor of a directory with the file a, the directory b and the link up."""
     (tmp_path / "a").touch()
     (tmp_path / "b").mkdir()
-    (tmp_path / "up").symlink_to("/../../b")
+    (tmp_path / "up").symlink_to("/b")
     descriptor = os.open(tmp_path, os.O_RDONLY)
     yield descriptor
     os.close(descriptor)
@@ -60,9 +60,9 @@ def test_ctypes_is_loaded_on_first_use() -> None:
 
 
 def test_openat2(directory: int, tmp_path: Path) -> None:
-    """A link that climbs out and starts at the root stays inside."""
+    """A path and a link that start at the root start in the directory."""
     _systems.local("openat2")
-    found = _syscalls.openat2(directory, b"/../up", flags=os.O_PATH | os.O_CLOEXEC)
+    found = _syscalls.openat2(directory, b"/up", flags=os.O_PATH | os.O_CLOEXEC)
     assert os.readlink(f"/proc/self/fd/{found}") == str(tmp_path / "b")
     assert not os.get_inheritable(found)
     os.close(found)
