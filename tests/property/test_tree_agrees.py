@@ -16,9 +16,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
+    MultipleResults,
     RuleBasedStateMachine,
     initialize,
     invariant,
+    multiple,
     rule,
     run_state_machine_as_test,  # pyright: ignore[reportUnknownVariableType] - not annotated there
 )
@@ -140,13 +142,29 @@ class Programme(RuleBasedStateMachine):
         )
 
     @initialize(target=handles)
-    def start(self) -> Pair:
-        """Open the root."""
+    def start(self) -> MultipleResults[Pair]:
+        """Start with a few files, and with two directories open."""
         base = ContainerPath(self.base)
-        pair = Pair(self.tree.open_directory(ROOT, ""), self.local.open_directory(base, ""))
         os.chmod(self.base, 0o755)
-        self.opened.append(pair)
-        return pair
+        uid, gid = (0, 0) if PRIVILEGED else (os.geteuid(), os.getegid())
+        root = Pair(self.tree.open_directory(ROOT, ""), self.local.open_directory(base, ""))
+        self.opened.append(root)
+
+        def populate(directory: Directory) -> None:
+            for name in "ab":
+                directory.make_directory(name, mode=0o755, uid=uid, gid=gid)
+            directory.make_node(
+                "c", type=FileType.REGULAR, major=0, minor=0, mode=0o6755, uid=uid, gid=gid
+            )
+            with directory.open_directory("b") as below:
+                directory.link("c", below, "a")
+                below.make_directory("b", mode=0o755, uid=uid, gid=gid)
+                below.make_symlink("c", "../a")
+
+        self.both(populate, root)
+        inner = Pair(root.fake.open_directory("b"), root.real.open_directory("b"))
+        self.opened.append(inner)
+        return multiple(root, inner)
 
     @rule(target=handles, pair=handles, name=NAMES)
     def open_directory(self, pair: Pair, name: str) -> Pair:
@@ -228,6 +246,7 @@ class Programme(RuleBasedStateMachine):
         other_name=NAMES,
         mode=st.none() | DIRECTORY_MODES,
         owner=OWNERS,
+        same=st.booleans(),
     )
     def mend(  # noqa: PLR0913 - a change is all of these
         self,
@@ -238,9 +257,12 @@ class Programme(RuleBasedStateMachine):
         other_name: str,
         mode: int | None,
         owner: tuple[int, int],
+        same: bool,
     ) -> None:
         """Change mode and owner of a file if it is the one that another name leads to."""
         uid, gid = owner
+        if same:
+            other, other_name = pair, name
 
         def change(directory: Directory, beside: Directory) -> None:
             expected = beside.lstat(other_name)
