@@ -14,9 +14,11 @@ from tests._ldcaches import FORMS, written
 
 pytestmark = pytest.mark.property
 
+# In the old format, a library called as the new one's magic starts it, for glibc's loader too.
 TEXTS = (
     st.binary(max_size=40)
     .map(lambda data: data.replace(b"\0", b""))
+    .filter(lambda data: b"glibc-ld.so.cache1.1" not in data)
     .map(lambda data: data.decode("utf-8", "surrogateescape"))
 )
 ENTRIES = st.builds(
