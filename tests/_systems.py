@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -54,8 +54,17 @@ def local(name: str) -> LocalFileSystem:
     try:
         filesystem.resolve(ContainerPath("/"), "/")
     except OSError as error:
-        pytest.skip(f"openat2 is refused here: {error.strerror}")
+        pytest.skip(f"openat2 is refused here: {os.strerror(error.errno or 0)}")
     return filesystem
+
+
+def usable() -> list[LocalFileSystem]:
+    """Return the real file system with each resolver that this kernel lets us use."""
+    found: list[LocalFileSystem] = []
+    for name in LOCAL:
+        with suppress(pytest.skip.Exception):
+            found.append(local(name))
+    return found
 
 
 @contextmanager

@@ -11,8 +11,10 @@ import hypothesis
 import pytest
 
 import devroot
+from tests import _openat2
 
 IN_CI = os.environ.get("CI") == "true"
+KERNEL = pytest.StashKey[str]()
 
 # Examples are counted, never timed: a slow machine must not fail a test.
 _common = hypothesis.settings(deadline=None, print_blob=True)
@@ -26,17 +28,20 @@ hypothesis.settings.load_profile(
 )
 
 
-def pytest_configure() -> None:
-    """Refuse to test the working tree where the installed wheel is meant."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse to test the working tree where the installed wheel is meant, and openat2 if told."""
     place = Path(devroot.__file__)
     if os.environ.get("DEVROOT_EXPECT_INSTALLED") == "1" and "site-packages" not in place.parts:
         message = f"the installed devroot is to be tested, but {place} was imported"
         raise pytest.UsageError(message)
 
+    config.stash[KERNEL] = _openat2.obey()
 
-def pytest_report_header() -> str:
-    """Say which devroot is tested."""
-    return f"devroot: {Path(devroot.__file__).parent} ({devroot.__version__})"
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say which devroot is tested, and what the kernel is made to refuse."""
+    place = f"devroot: {Path(devroot.__file__).parent} ({devroot.__version__})"
+    return [place, *filter(None, [config.stash[KERNEL]])]
 
 
 @functools.cache

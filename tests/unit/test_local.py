@@ -549,15 +549,14 @@ def test_rights(public: Path) -> None:
     def kernel() -> list[int]:
         return [outcome(partial(os.stat, f"{root}/{path}"))[0] for path in paths]
 
-    def answers(name: str) -> list[tuple[int, str | None]]:
-        filesystem = _systems.local(name)
+    def answers(filesystem: FileSystem) -> list[tuple[int, str | None]]:
         return [outcome(partial(filesystem.status, root, path)) for path in paths]
 
     expected = in_child(kernel, uid=NOBODY)
     assert expected.count(EACCES) == 8
-    found = [in_child(partial(answers, name), uid=NOBODY) for name in _systems.LOCAL]
-    assert [number for number, _ in found[0]] == expected
-    assert found[0] == found[1] == found[2]
+    first, *others = (in_child(partial(answers, way), uid=NOBODY) for way in _systems.usable())
+    assert [number for number, _ in first] == expected
+    assert all(other == first for other in others)
 
 
 @pytest.mark.kernel
@@ -694,8 +693,8 @@ def test_protected_links_of_this_machine(public: Path) -> None:
         return f"{public}/f"
 
     expected = in_child(kernel, uid=NOBODY)
-    for name in _systems.LOCAL:
-        assert in_child(partial(answer, _systems.local(name)), uid=NOBODY) == expected
+    for filesystem in _systems.usable():
+        assert in_child(partial(answer, filesystem), uid=NOBODY) == expected
 
 
 @pytest.mark.kernel
@@ -792,8 +791,7 @@ def test_places_beyond_path_max(root: ContainerPath) -> None:
         os.close(above)
     os.close(here)
     place = root / "/".join([name] * 20)
-    for name_of in ("openat2", "walk"):
-        filesystem = _systems.local(name_of)
+    for filesystem in (LocalFileSystem(), LocalFileSystem(resolver="walk")):
         assert filesystem.resolve(root, "ten/ten") == place
         with filesystem.open_directory(root, "ten/ten") as directory:
             assert directory.path == place
