@@ -8,10 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from devroot._char_links import char_links
     from devroot._device import DeviceNode
     from devroot._evidence import ACCEPTED, Evidence, EvidenceCode, Reach, Verdict
     from devroot._fallbacks import FirstOf, HostDevFallback, SubsetFallback
     from devroot._filesystem import Directory, FileStatus, FileSystem, FileType
+    from devroot._findings import DriverFile, Findings, Obstacle, PassedOver
     from devroot._local import LocalFileSystem
     from devroot._majors import Majors
     from devroot._mknod import apply, mknod, remove
@@ -29,10 +31,14 @@ if TYPE_CHECKING:
         AmbiguousMajorError,
         CapabilityNotFoundError,
         DevRootError,
+        DriverFileError,
         DriverRootError,
+        DriverVersionError,
         InvalidMountError,
         InvalidNodeError,
         InvalidPathError,
+        InvalidSceneError,
+        LdCacheError,
         MajorNotFoundError,
         MountInfoError,
         MountTablesDisagreeError,
@@ -64,12 +70,14 @@ _ROOMS = (
     "_reach",
     "_majors",
     "_device",
+    "_findings",
     "_roots",
     "_fallbacks",
     "_steps",
     "_report",
     "_plan",
     "_mknod",
+    "_char_links",
 )
 
 __all__ = [
@@ -84,20 +92,26 @@ __all__ = [
     "DeviceNode",
     "DevicePath",
     "Directory",
+    "DriverFile",
+    "DriverFileError",
     "DriverRoot",
     "DriverRootError",
+    "DriverVersionError",
     "Evidence",
     "EvidenceCode",
     "Fallback",
     "FileStatus",
     "FileSystem",
     "FileType",
+    "Findings",
     "FirstOf",
     "HostDevFallback",
     "HostPath",
     "InvalidMountError",
     "InvalidNodeError",
     "InvalidPathError",
+    "InvalidSceneError",
+    "LdCacheError",
     "LocalFileSystem",
     "MajorNotFoundError",
     "Majors",
@@ -112,8 +126,10 @@ __all__ = [
     "NodesMissingError",
     "NotMountedError",
     "NotOnHostError",
+    "Obstacle",
     "Outcome",
     "OutsideSubsetError",
+    "PassedOver",
     "PathKindError",
     "Plan",
     "ProcFileError",
@@ -129,6 +145,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "apply",
+    "char_links",
     "examine",
     "mknod",
     "plan",
