@@ -158,6 +158,18 @@ class Directory(Protocol):
         """Make *name* a symbolic link to the text *target*."""
         ...
 
+    def write_file(self, name: str, data: bytes, /, *, mode: int) -> None:
+        """Make the regular file *name* with this content and exactly this mode, whatever the umask.
+
+        The owner is who makes it. When it returns, the content is on the disk (fsync(2)), where
+        there is one. It takes several system calls, so the name is complete only at the end: make
+        it under a name that nobody looks for, and publish it by `rename`.
+
+        Raises:
+            FileExistsError: *name* exists, be it as a link that leads nowhere.
+        """
+        ...
+
     def mend(
         self,
         name: str,

@@ -196,6 +196,19 @@ class NamedDirectory(abc.ABC):
         with self._naming(name):
             os.symlink(target, at, dir_fd=self._dir_fd)
 
+    def write_file(self, name: str, data: bytes, /, *, mode: int) -> None:
+        """See `Directory.write_file`; until it is complete, only its maker may use it."""
+        at = self._at(name)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with self._naming(name):
+            descriptor = os.open(at, flags, mode & stat.S_IRWXU, dir_fd=self._dir_fd)
+            try:
+                _fill(descriptor, data, mode)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(at, dir_fd=self._dir_fd)
+                raise
+
     def mend(
         self,
         name: str,
@@ -313,6 +326,21 @@ class NamedDirectory(abc.ABC):
             os.rename(at, to_at, src_dir_fd=self._dir_fd, dst_dir_fd=to_fd)
         else:
             raise os_error(errno.EEXIST, to_at)
+
+
+def _fill(descriptor: int, data: bytes, mode: int) -> None:
+    """Give a new file its content and its exact mode, and close it.
+
+    The content comes first: writing can clear set-ID bits, see write(2).
+    """
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _change(

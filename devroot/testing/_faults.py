@@ -37,6 +37,9 @@ OPERATIONS: Final = frozenset(
         "status",
         "try_lock",
         "unlink",
+        "write_file",
+        "write_file.data",
+        "write_file.mode",
     }
 )
 """What can be watched and made to fail: the methods of `FileSystem` and `Directory`.

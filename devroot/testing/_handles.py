@@ -217,6 +217,23 @@ class TreeDirectory:
             _inodes.check_target(target)
             self._make(name, FileType.SYMLINK, mode=0o777).target = target
 
+    def write_file(self, name: str, data: bytes, /, *, mode: int) -> None:
+        """Make the regular file *name* with this content and exactly this mode."""
+        with self._doing("write_file", name):
+            self._make(name, FileType.REGULAR, mode=mode & 0o700 & ~_UMASK)
+            place = self._found(name)
+        try:
+            with self._doing("write_file.data", name):
+                place.inode.content = bytes(data)
+            if mode != place.inode.mode:
+                with self._doing("write_file.mode", name):
+                    place.inode.mode = mode
+        except ProcessKilled:
+            raise
+        except BaseException:
+            self._take_away(name, place)
+            raise
+
     def mend(
         self,
         name: str,
@@ -360,10 +377,14 @@ class TreeDirectory:
         except ProcessKilled:
             raise
         except BaseException:
-            directory = self._place.inode
-            if directory.entries.get(name) is place.spot.entry:
-                directory.drop(name)
+            self._take_away(name, place)
             raise
+
+    def _take_away(self, name: str, place: Place) -> None:
+        """Remove a new file that could not be completed, if it still has its name."""
+        directory = self._place.inode
+        if directory.entries.get(name) is place.spot.entry:
+            directory.drop(name)
 
     def _change(  # noqa: PLR0913 - a file is all of these
         self,
