@@ -164,6 +164,8 @@ class FakeContainer(Nesting):
         self._mount_defaults(on)
         for binding in wishes.mounts:
             self._mount_binding(binding, on)
+        if not (wishes.privileged or wishes.replaces("/proc")):
+            self._guard_proc()
         if wishes.proc_mask:
             self._mask(wishes.proc_mask)
         world.mounts.remount(root, Flags(read_only=wishes.read_only))
@@ -205,8 +207,6 @@ class FakeContainer(Nesting):
         wishes, world = self._wishes, self._world
         if not wishes.replaces("/proc"):
             self._mount(self._proc.volume, "/proc", _runtime.PROC)
-        if not wishes.replaces("/sys"):
-            self._mount(world.sysfs, "/sys", PLAIN if wishes.privileged else _runtime.SYS)
         if not wishes.replaces("/dev"):
             volume = world.volume("tmpfs", "tmpfs", "size=65536k,mode=755")
             self._mount(volume, "/dev", _runtime.DEV)
@@ -221,8 +221,8 @@ class FakeContainer(Nesting):
         ):
             if not wishes.replaces(f"/dev/{name}"):
                 self._mount(world.volume(fstype, source), f"/dev/{name}", flags)
-        if not (wishes.privileged or wishes.replaces("/proc")):
-            self._guard_proc()
+        if not wishes.replaces("/sys"):
+            self._mount(world.sysfs, "/sys", PLAIN if wishes.privileged else _runtime.SYS)
 
     def _guard_proc(self) -> None:
         """Cover what a runtime hides of ``/proc``, and protect what it makes read-only."""

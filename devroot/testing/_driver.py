@@ -47,7 +47,6 @@ _PROGRAMMES: Final = ("nvidia-smi", "nvidia-imex", "nvidia-imex-ctl", "nvidia-mo
 class DriverSpec:
     """What is to be installed; see `FakeHost.nvidia_driver`."""
 
-    root: str
     version: str
     gpus: int
     imex_channels: int
@@ -73,9 +72,9 @@ class DriverSpec:
         numbers = [int(number) for number in self.version.split(".")]
         return (numbers[0], numbers[1]) >= _NEW_NAMES
 
-    def tree(self) -> Iterator[str]:
-        """Yield the files of the driver root, as lines of a scene."""
-        base = self.root.rstrip("/")
+    def tree(self, root: str) -> Iterator[str]:
+        """Yield the files of the driver below *root*, as lines of a scene."""
+        base = root.rstrip("/")
         lib, bin_ = f"{base}/lib64", f"{base}/bin"
         if not base:
             lib, bin_ = "/usr/lib64", "/usr/bin"

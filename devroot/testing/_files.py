@@ -11,6 +11,7 @@ from devroot._local_walk import check
 from devroot._paths import ContainerPath
 from devroot.testing._handles import Process, TreeDirectory
 from devroot.testing._inodes import kernel_error
+from devroot.testing._scene import Scene
 from devroot.testing._walk import Place, walk
 
 if TYPE_CHECKING:
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     from devroot.testing._faults import Operation
 
 
-class ProcessFileSystem:
+class ProcessFileSystem(Scene):
     """The files in memory, as one process sees them; a `FileSystem`.
 
     `FakeContainer.view` has one. It answers with the errors of Linux for this process: its
-    mounts, its capabilities and its user namespace.
+    mounts, its capabilities and its user namespace. Besides, it has the methods by which a test
+    makes and removes files: those are not the process's work, and meet neither hooks nor faults.
 
     .. versionadded:: 0.1.0
     """
@@ -32,6 +34,10 @@ class ProcessFileSystem:
 
     def __init__(self, process: Process) -> None:
         self._process = process
+
+    @property
+    def _top(self) -> Place:
+        return self._process.root
 
     def __repr__(self) -> str:
         return f"<ProcessFileSystem of process {self._process.pid}>"

@@ -57,7 +57,7 @@ class FakeHost(Nesting):
     .. versionadded:: 0.1.0
     """
 
-    __slots__ = ()
+    __slots__ = ("_driver",)
 
     _kind: ClassVar[type[HostPath | ContainerPath]] = HostPath
 
@@ -71,6 +71,7 @@ class FakeHost(Nesting):
         process = Process(namespace=root.namespace, root=place, lock=world.lock)
         proc = world.proc()
         super().__init__("host", world, process, proc)
+        self._driver: DriverSpec | None = None
         proc.add(process, 1)
         world.files.put("devices", devices([]))
         self.add(*_DIRECTORIES)
@@ -114,6 +115,7 @@ class FakeHost(Nesting):
         uid: int = 0,
         gid: int = 0,
         modify_device_files: bool = True,
+        files: bool = True,
         nodes: bool = True,
     ) -> None:
         """Install and load NVIDIA's driver: files below *root*, ``/proc``, and device nodes.
@@ -132,6 +134,7 @@ class FakeHost(Nesting):
             uid: owner for nodes: ``DeviceFileUID``.
             gid: group for nodes: ``DeviceFileGID``.
             modify_device_files: whether others than the driver may make and change nodes.
+            files: whether the driver's files are put below *root*.
             nodes: whether the usual nodes are made in the host's ``/dev``.
 
         Raises:
@@ -141,8 +144,7 @@ class FakeHost(Nesting):
         if not 0 <= gpus <= 32:  # noqa: PLR2004 - as many GPUs have minors for MIG
             call = f"nvidia_driver(gpus={gpus})"
             raise InvalidSceneError(call, reason="there can be from 0 to 32")
-        spec = DriverSpec(
-            root=str(self._own(root)),
+        self._driver = spec = DriverSpec(
             version=version,
             gpus=gpus,
             imex_channels=imex_channels,
@@ -155,10 +157,27 @@ class FakeHost(Nesting):
         self._world.files.drop("driver")
         for path, content in spec.proc():
             self._world.files.put(path, content)
-        wanted = [*spec.tree(), *(spec.nodes() if nodes else ())]
-        for line in wanted:
+        wanted = list(spec.tree(str(self._own(root)))) if files else []
+        for line in [*wanted, *(spec.nodes() if nodes else ())]:
             if line.startswith(("file ", "dir ")) or not self._exists(line.split()[1]):
                 self.add(line)
+
+    def driver_files(self, root: Path, *, nodes: bool = True) -> list[str]:
+        """Return the files of the driver that is loaded, below another root, as lines of a scene.
+
+        They are for a container to `add`: a driver container, or a node that is a container.
+
+        Args:
+            root: the driver root, as that container sees it.
+            nodes: whether the nodes in ``/dev`` are among them.
+
+        Raises:
+            InvalidSceneError: no driver is loaded.
+        """
+        if self._driver is None:
+            call = f"driver_files({str(root)!r})"
+            raise InvalidSceneError(call, reason="no driver is loaded; call nvidia_driver first")
+        return [*self._driver.tree(str(root)), *(self._driver.nodes() if nodes else ())]
 
     def proc_file(self, path: str, content: str | None) -> None:
         """Let the kernel say *content* in the file *path*, given below ``/proc``; None: no more."""

@@ -69,8 +69,14 @@ class World:
         self.containers: list[Machine] = []
         self.pids = itertools.count(1000, 17)
         self._minors = itertools.count(30)
-        self.devtmpfs = self.volume("devtmpfs", "devtmpfs", "size=4096k,mode=755")
-        self.sysfs = self.volume("sysfs", "sysfs")
+        size = "size=8192k,nr_inodes=2051834,mode=755"
+        self.devtmpfs = self.volume("devtmpfs", "devtmpfs", size, number=(0, 5))
+        self.sysfs = self.volume("sysfs", "sysfs", number=(0, 20))
+
+    def number_from(self, *, mount_id: int, minor: int) -> None:
+        """Give what is mounted from now on numbers from these on, as on a host long in use."""
+        self.mounts.number_from(mount_id)
+        self._minors = itertools.count(minor)
 
     def volume(
         self, fstype: str, source: str, options: str = "", *, number: tuple[int, int] | None = None
@@ -157,7 +163,8 @@ class Machine(Scene):
                 Spec(path=text, type=kind, mode=mode, uid=uid, gid=gid, major=major, minor=minor)
             )
         elif major is not None or minor is not None:
-            raise InvalidSceneError(f"device({text!r})", reason="give major and minor, or neither")
+            call = f"device({text!r})"
+            raise InvalidSceneError(call, reason="give major and minor, or neither")
         try:
             inode = self._at(self._own(path)).inode
         except OSError as error:
@@ -351,7 +358,8 @@ def record(path: str, inode: Inode) -> FakeDevice:
     """
     if inode.type not in _LETTERS:
         reason = f"what is there is no device node but a {inode.type.value}"
-        raise InvalidSceneError(f"device({path!r})", reason=reason)
+        call = f"device({path!r})"
+        raise InvalidSceneError(call, reason=reason)
     return FakeDevice(
         path=path,
         type="c" if _LETTERS[inode.type] == "c" else "b",

@@ -13,13 +13,12 @@ from devroot._filesystem import FileType
 from devroot._mounts import Mount
 from devroot._paths import ContainerPath, HostPath
 from devroot.errors import InvalidMountError, InvalidSceneError
-from devroot.testing._inodes import Inode
 from devroot.testing._vfs import Flags
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from devroot.testing._inodes import Volume
+    from devroot.testing._inodes import Inode, Volume
     from devroot.testing._vfs import Propagation
 
 ProcMask = Literal["", "directory", "params"]
@@ -64,7 +63,7 @@ DEV_LINKS: Final = (
 )
 IMAGE: Final = (
     "dir /dev",
-    "dir /etc",
+    "file /etc/hosts\n127.0.0.1 localhost\n",
     "dir /proc",
     "dir /run",
     "dir /sys",
@@ -146,9 +145,8 @@ def capability_bits(names: Collection[str]) -> int:
         short = name.upper().removeprefix("CAP_")
         if short not in CAPABILITY_BITS:
             known = ", ".join(sorted(CAPABILITY_BITS))
-            raise InvalidSceneError(
-                f"capabilities={sorted(names)}", reason=f"{name!r} is none of {known}"
-            )
+            call = f"capabilities={sorted(names)}"
+            raise InvalidSceneError(call, reason=f"{name!r} is none of {known}")
         bits |= 1 << CAPABILITY_BITS[short]
     return bits
 

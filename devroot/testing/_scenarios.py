@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING
 
 import attrs
 
-from devroot._mounts import Mount, MountTable
 from devroot._mounttree import MountInfoTable
 from devroot._paths import ContainerPath, HostPath
 from devroot._roots import DriverRoot
 from devroot._view import ContainerView
 from devroot.errors import InvalidSceneError
-from devroot.testing._gke import GKE
-from devroot.testing._tree import TreeFileSystem
+from devroot.testing._scenes import SCENES
 
-_RECORDINGS: Final = {"gke": GKE}
+if TYPE_CHECKING:
+    from devroot._mounts import MountTable
+    from devroot.testing._container import FakeContainer, Nesting
+    from devroot.testing._files import ProcessFileSystem
 
 
 def scenario_names() -> tuple[str, ...]:
@@ -23,15 +24,12 @@ def scenario_names() -> tuple[str, ...]:
 
     .. versionadded:: 0.1.0
     """
-    return tuple(_RECORDINGS)
+    return tuple(SCENES)
 
 
 @attrs.frozen(kw_only=True)
 class Scenario:
     """A container on its host, with all that is needed to ask where its dev root is.
-
-    The files are those that the container sees, mounts included, in one tree: what is made
-    below a mount does not appear elsewhere.
 
     Attributes:
         name: by which it was asked for.
@@ -39,9 +37,9 @@ class Scenario:
         driver_root_host: where the driver is on the host.
         driver_root_container: where the container sees it.
         fallback: a fallback that fits, as ``python -m devroot explain --fallback`` takes it.
-        mounts: every mount that the pod asks for.
-        host_mountinfo: the mount table of the host at the same moment.
-        filesystem: what the container sees.
+        host: a `FakeHost`, or the `FakeContainer` that is the plugin's host, as in kind.
+        container: the plugin's `FakeContainer`.
+        granted: whether the container's `view` has the host's mount table.
 
     .. versionadded:: 0.1.0
     """
@@ -51,13 +49,30 @@ class Scenario:
     driver_root_host: HostPath
     driver_root_container: ContainerPath
     fallback: str
-    mounts: MountTable
-    host_mountinfo: MountInfoTable[HostPath]
-    filesystem: TreeFileSystem
+    host: Nesting
+    container: FakeContainer
+    granted: bool
+
+    @property
+    def mounts(self) -> MountTable:
+        """Every mount that the pod asks for."""
+        return self.container.mounts
+
+    @property
+    def host_mountinfo(self) -> MountInfoTable[HostPath] | None:
+        """The mount table of the host at this moment; None if it is not granted."""
+        if not self.granted:
+            return None
+        return MountInfoTable[HostPath].parse(self.host.mountinfo().encode(), paths=HostPath)
+
+    @property
+    def filesystem(self) -> ProcessFileSystem:
+        """What the container sees."""
+        return self.container.filesystem
 
     @property
     def view(self) -> ContainerView:
-        """The container's view, read from the scenario's ``/proc``; the host's table is granted."""
+        """The container's view as it is now, with the host's table if it is granted."""
         return ContainerView.of_process(
             mounts=self.mounts, host_mountinfo=self.host_mountinfo, filesystem=self.filesystem
         )
@@ -73,10 +88,11 @@ class Scenario:
 def scenario(name: str) -> Scenario:
     """Return a new scene that a test can change as it likes.
 
-    ``gke``: the driver is provided by the host at ``/home/kubernetes/bin/nvidia`` and mounted
-    read-only at ``/driver-root``, without a ``dev``. The container's ``/dev`` is the runtime's
-    own tmpfs; the host's ``/dev/nvidia-caps`` and ``/dev/nvidia-caps-imex-channels`` are mounted
-    below ``/host-dev``.
+    The scenes are described in the documentation of the testing kit. In ``gke``, the driver is
+    provided by the host at ``/home/kubernetes/bin/nvidia`` and mounted read-only at
+    ``/driver-root``, without a ``dev``; the container's ``/dev`` is the runtime's own tmpfs, and
+    the host's ``/dev/nvidia-caps`` and ``/dev/nvidia-caps-imex-channels`` are mounted below
+    ``/host-dev``.
 
     Args:
         name: one of `scenario_names`.
@@ -87,20 +103,19 @@ def scenario(name: str) -> Scenario:
     .. versionadded:: 0.1.0
     """
     try:
-        recording = _RECORDINGS[name]
+        scene = SCENES[name]()
     except KeyError:
         call = f"scenario({name!r})"
-        reason = f"no such scenario; there are {', '.join(_RECORDINGS)}"
+        reason = f"no such scenario; there are {', '.join(SCENES)}"
         raise InvalidSceneError(call, reason=reason) from None
+    host, container = scene.driver_root
     return Scenario(
         name=name,
-        title=recording.title,
-        driver_root_host=HostPath(recording.driver_root_host),
-        driver_root_container=ContainerPath(recording.driver_root_container),
-        fallback=recording.fallback,
-        mounts=MountTable(map(Mount.parse, recording.mounts)),
-        host_mountinfo=MountInfoTable[HostPath].parse(
-            recording.host_mountinfo.encode(), paths=HostPath
-        ),
-        filesystem=TreeFileSystem(recording.files),
+        title=scene.title,
+        driver_root_host=HostPath(host),
+        driver_root_container=ContainerPath(container),
+        fallback=scene.fallback,
+        host=scene.host,
+        container=scene.container,
+        granted=scene.granted,
     )

@@ -9,7 +9,6 @@ from devroot.testing import _specs
 from devroot.testing._files import ProcessFileSystem
 from devroot.testing._handles import Process
 from devroot.testing._inodes import Volume
-from devroot.testing._scene import Scene
 from devroot.testing._specs import DEFAULT_MODES, DEVICE_TYPES, Spec
 from devroot.testing._vfs import MountKernel, Spot
 from devroot.testing._walk import Place
@@ -23,7 +22,7 @@ _DEVICE: Final = 0x2A
 """``st_dev`` of a tree, unless it is said: major 0 as for any file system in memory, minor 42."""
 
 
-class TreeFileSystem(ProcessFileSystem, Scene):
+class TreeFileSystem(ProcessFileSystem):
     """One directory tree in memory; a `FileSystem` for tests, on any operating system.
 
     It has directories, files, links, device nodes, fifos and sockets with owner, mode, inode
@@ -74,10 +73,6 @@ class TreeFileSystem(ProcessFileSystem, Scene):
         top = Place(Spot(mount, mount.root))
         super().__init__(Process(namespace=mount.namespace, root=top))
         self.add(*specs)
-
-    @property
-    def _top(self) -> Place:
-        return self._process.root
 
     def __repr__(self) -> str:
         return f"<TreeFileSystem of {len(self.listing())} files>"

@@ -166,6 +166,10 @@ class MountKernel:
         self._shared: dict[int, list[VfsMount]] = {}
         self._slaves: dict[int, list[VfsMount]] = {}
 
+    def number_from(self, mount_id: int) -> None:
+        """Give the next mount the ID *mount_id*, and later ones those after it."""
+        self._ids = itertools.count(mount_id)
+
     def new_root(self, volume: Volume, *, flags: Flags = PLAIN) -> VfsMount:
         """Return the root mount of a new namespace."""
         namespace = Namespace()

@@ -6,6 +6,7 @@ import pytest
 
 from devroot import (
     ContainerPath,
+    FileType,
     FirstOf,
     HostDevFallback,
     HostPath,
@@ -14,8 +15,9 @@ from devroot import (
     Verdict,
     errors,
 )
+from devroot._cli._arguments import parse_fallback
 from devroot.nvidia import NvidiaDriver
-from devroot.testing import Scenario, TreeFileSystem, scenario, scenario_names
+from devroot.testing import Scenario, scenario, scenario_names
 
 ROOT = ContainerPath("/")
 NAMES = ["nvidia-caps", "nvidia-caps-imex-channels"]
@@ -48,16 +50,53 @@ def test_every_declared_mount_is_made(name: str) -> None:
         assert mount.host is not None
 
 
+@pytest.mark.parametrize(
+    ("name", "verdict", "dev_root"),
+    [
+        ("gke", Verdict.HOST, "/host-dev"),
+        ("host-root", Verdict.HOST, "/driver-root"),
+        ("operator", Verdict.HOST, "/driver-root"),
+        ("kind", Verdict.UNKNOWN, "/"),
+        ("talos", Verdict.HOST, "/host-dev"),
+        ("wsl", Verdict.PRIVATE, "/"),
+        ("openshift-crio", Verdict.HOST, "/host-dev"),
+        ("mig", Verdict.HOST, "/host-dev"),
+        ("imex", Verdict.HOST, "/host-dev"),
+    ],
+)
+def test_the_fallback_gives_the_verdict(name: str, verdict: Verdict, dev_root: str) -> None:
+    """With the fallback that fits, each scene has the verdict that it is there to show."""
+    scene = scenario(name)
+    found = scene.driver_root.dev_root(fallback=parse_fallback(scene.fallback))
+    assert (found.reach().verdict, str(found.container)) == (verdict, dev_root)
+
+
 @pytest.mark.parametrize("name", scenario_names())
-def test_the_description_of_the_files_is_complete(name: str) -> None:
-    """The files can be written down and read again."""
-    files = scenario(name).filesystem
-    assert TreeFileSystem(files.listing()).listing() == files.listing()
+def test_the_verdict_is_true(name: str) -> None:
+    """What is made where the verdict is `HOST` is on the host, and only then."""
+    scene = scenario(name)
+    dev_root = scene.driver_root.dev_root(fallback=parse_fallback(scene.fallback))
+    directory = dev_root.dev if dev_root.names is None else dev_root.container_path("nvidia-caps")
+    with scene.filesystem.open_directory(ROOT, str(directory)) as opened:
+        opened.make_node("made", type=FileType.CHARACTER, major=1, minor=3, mode=0o600)
+    reach = dev_root.reach() if dev_root.names is None else dev_root.reach("nvidia-caps")
+    if reach.verdict is Verdict.HOST:
+        assert reach.host_path is not None
+        assert scene.host.device(f"{reach.host_path}/made").number == (1, 3)
+    elif reach.verdict is Verdict.PRIVATE:
+        assert not scene.host.has("/dev/made")
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_there_is_a_title(name: str) -> None:
+    """Each scene says in a few words what it is."""
+    assert 20 < len(scenario(name).title) < 100
 
 
 def test_a_scene_can_be_changed(gke: Scenario) -> None:
     """Every call gives a new scene, so that one test does not see what another did."""
-    gke.filesystem.remove("/driver-root")
+    gke.container.unmount("/driver-root")
+    assert not gke.container.has("/driver-root/bin")
     assert scenario("gke").filesystem.status(ROOT, "driver-root").is_directory
 
 
