@@ -213,7 +213,7 @@ def _joined(case: Case) -> Finding | Evidence | None:
 def _host_path_by(mount: MountInfo[HostPath], within: str) -> HostPath | None:
     """Return where a host mount shows the place *within* its file system; None if it does not."""
     root = mount.root.rstrip("/")
-    if mount.deleted or mount.is_outside or not f"{within}/".startswith(f"{root}/"):
+    if mount.deleted or not f"{within}/".startswith(f"{root}/"):
         return None
     return mount.mount_point / within[len(root) :].lstrip("/")
 

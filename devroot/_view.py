@@ -202,7 +202,6 @@ class ContainerView:
             PathKindError: *path* or *root* is not a container path.
         """
         _require(path, ContainerPath)
-        _require(root, ContainerPath)
         names = [] if path == root else path.relative_to(root).split("/")
         kept = len(names) if follow_last else max(len(names) - 1, 0)
         while True:

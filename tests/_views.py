@@ -87,21 +87,28 @@ def said(path: str, view: ContainerView) -> tuple[str, str, str | None]:
     return reach.verdict.value, codes_of(reach)[-1], host_path
 
 
-class _Unlinked(TreeFileSystem):
-    """Files of which one lost its links while it was mounted where it is."""
+class _LinkCount(TreeFileSystem):
+    """Files of which one has another link count than the tree would give it."""
 
-    def __init__(self, path: str, specs: Iterable[str]) -> None:
+    def __init__(self, path: str, links: int, specs: Iterable[str]) -> None:
         super().__init__(specs)
-        self._unlinked = ContainerPath(path)
+        self._changed = ContainerPath(path)
+        self._links = links
 
     def status(self, root: ContainerPath, unsafe_path: str, /) -> FileStatus:
-        """Return the status, with a link count of 0 for that one file."""
+        """Return the status, with the link count of that one file."""
         status = super().status(root, unsafe_path)
-        if self.resolve(root, unsafe_path) == self._unlinked:
-            return attrs.evolve(status, links=0)
+        if self.resolve(root, unsafe_path) == self._changed:
+            return attrs.evolve(status, links=self._links)
         return status
 
 
-def files_with_unlinked(path: str, *specs: str) -> TreeFileSystem:
-    """Return files in which *path*, a directory if need be, lost its links while mounted there."""
-    return _Unlinked(path, specs or [f"dir {path}"])
+def files_with_unlinked(path: str, *specs: str, links: int = 0) -> TreeFileSystem:
+    """Return files in which *path*, a directory if need be, lost its links while mounted there.
+
+    Args:
+        path: the file.
+        specs: the files, as `TreeFileSystem` takes them.
+        links: another link count.
+    """
+    return _LinkCount(path, links, specs or [f"dir {path}"])

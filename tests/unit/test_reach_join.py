@@ -187,6 +187,19 @@ def test_what_a_mount_further_down_hides_on_the_host_is_not_seen() -> None:
     assert said("/x/d", view) == ("host", "joined", "/data/d")
 
 
+def test_another_directory_of_the_same_file_system_hides_as_well() -> None:
+    """The host sees its /other there, though the device is the same."""
+    host = [
+        HOST_ROOT_LINE,
+        "5 1 8:2 / /data rw - ext4 /dev/sdb1 rw",
+        "6 5 8:2 /other /data/cache rw - ext4 /dev/sdb1 rw",
+    ]
+    view = view_of(ROOT_LINE, "12 10 8:2 / /x rw - ext4 /dev/sdb1 rw", host=host)
+    assert said("/x/cache/d", view) == NOT_ON_HOST
+    reach = reach_of("/x/other/d", view)
+    assert reach.host_paths == (HostPath("/data/cache/d"), HostPath("/data/other/d"))
+
+
 def test_what_is_hidden_in_the_container_does_not_count() -> None:
     """The mount on top serves the path, not the bind of the host's directory below it."""
     view = view_of(
@@ -339,6 +352,16 @@ def test_the_subvolume_among_the_options_does_not_matter() -> None:
     view = view_of(*own, host=host)
     assert said("/dev/termination-log", view) == ("host", "joined", place)
     assert said("/dev/termination-log", view_of(*own))[2] is None
+
+
+def test_the_subvolume_of_the_bind_may_be_another_than_the_hosts() -> None:
+    """The container's is inside the host's; the options that name them differ."""
+    view = view_of(
+        ROOT_LINE,
+        "12 10 0:25 /@/srv/sub /x rw - btrfs /dev/sda1 rw,subvolid=301,subvol=/@/srv/sub",
+        host=["1 0 0:25 /@ / rw - btrfs /dev/sda1 rw,subvolid=256,subvol=/@"],
+    )
+    assert said("/x/d", view) == ("host", "joined", "/srv/sub/d")
 
 
 # What is granted.

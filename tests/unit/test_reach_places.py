@@ -78,6 +78,13 @@ def test_a_link_that_dangles_is_a_name_that_does_not_exist() -> None:
     assert said("/host-dev/dev/nvidia-caps/x/y", view) == expected
 
 
+def test_a_path_below_a_file_lies_on_the_mount_of_the_file() -> None:
+    """Nothing can be made there, and the kernel will say so."""
+    line = "12 10 8:1 /f /etc/f rw - ext4 /dev/sda1 rw"
+    view = view_of(ROOT_LINE, line, mounts=["/f:/etc/f"], files=["file /etc/f"])
+    assert said("/etc/f/x", view) == ("declared", "declared", "/f/x")
+
+
 def test_links_that_loop_are_an_error() -> None:
     """There is no place, and so no verdict; the error is the kernel's."""
     view = view_of(files=["link /a b", "link /b a"])

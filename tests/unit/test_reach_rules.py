@@ -46,6 +46,17 @@ def test_a_deleted_directory_is_stale_although_the_old_table_says_nothing() -> N
     assert said("/host-dev/dev/nvidia-caps/sub/x", view) == expected
 
 
+def test_a_link_count_of_one_is_not_stale() -> None:
+    """Some file systems, such as btrfs, do not count the links of directories."""
+    view = view_of(
+        ROOT_LINE,
+        "12 10 0:25 /@/a /x rw - btrfs /dev/sda1 rw",
+        mounts=["/a:/x"],
+        files=files_with_unlinked("/x", links=1),
+    )
+    assert said("/x/y", view) == ("declared", "declared", "/a/y")
+
+
 def test_the_link_count_of_a_file_says_nothing() -> None:
     """What is in question is the directory that holds the file."""
     view = view_of(
