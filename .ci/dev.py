@@ -129,6 +129,11 @@ def demo() -> None:
 
 def main(args: "list[str]") -> None:
     """Do what the command line says."""
+    if sys.version_info < OLDEST:
+        stop(
+            f"{sys.executable} is Python {sys.version.split()[0]}; devroot needs 3.10 or later."
+            " Name another one, such as: python3.12 .ci/dev.py test"
+        )
     if args == ["demo"]:
         demo()
     elif args[:1] == ["test"]:
@@ -141,9 +146,4 @@ def main(args: "list[str]") -> None:
 
 
 if __name__ == "__main__":
-    if sys.version_info < OLDEST:
-        stop(
-            f"{sys.executable} is Python {sys.version.split()[0]}; devroot needs 3.10 or later."
-            " Name another one, such as: python3.12 .ci/dev.py test"
-        )
     main(sys.argv[1:])
