@@ -10,6 +10,7 @@ import os
 
 from typing_extensions import assert_never
 
+import devroot
 from devroot import (
     ContainerPath,
     ContainerView,
@@ -100,3 +101,8 @@ def be_no_fallback(driver_root: DriverRoot) -> None:
 def misspell(dev_root: DevRoot, node: DeviceNode) -> None:
     """What to do about a conflict is one of three words."""
     mknod(dev_root, [node], on_conflict="replace")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def import_what_is_not_there() -> None:
+    """Names are loaded on first use; one that does not exist is found without running it."""
+    str(devroot.no_such_name)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
