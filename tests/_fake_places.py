@@ -1,4 +1,4 @@
-"""Fake hosts and containers with the interface of the real ones, so that they run the same tests."""
+"""Fake hosts and containers with the interface of the real ones, for the same tests."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from devroot.testing._vfs import Propagation, Spot, VfsMount
 
 BASE: Final = "/run/devroot-differential"
-"""Where both machines have their tmpfs; a directory of the real one that only the namespaces see."""
+"""Where both machines have their tmpfs; on the real one, only the two namespaces see it."""
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _OPEN_TREE: Final = 428
@@ -268,10 +268,8 @@ def canonical(tables: dict[str, str]) -> list[object]:
             tags = tuple(
                 sorted(f"{tag.split(':')[0]}:{groups.of(tag.split(':')[1])}" for tag in line.tags)
             )
-            found.append(
-                (depth, line.point, line.root, line.options, line.kind)
-                + (devices.of(line.device), tags)
-            )
+            device = devices.of(line.device)
+            found.append((depth, line.point, line.root, line.options, line.kind, device, tags))
             found += render(lines, line.number, depth + 1)
         return found
 
@@ -357,15 +355,15 @@ class Programme(RuleBasedStateMachine):
     @initialize(target=handles)
     def start(self) -> Pair:
         """Make a few files on both sides, and open the base on the host."""
-        for side in ("container", "host"):
-            base = self._opened(side, "")
+        bases = [self._opened(side, "") for side in ("container", "host")]
+        for base in bases:
             for path in ("a", "b", "a/b", "b/c"):
                 above, _, name = path.rpartition("/")
-                pair = self._opened(side, above) if above else base
+                pair = self._opened(base.side, above) if above else base
                 self.mkdir(pair, name, 0o755)
             fifo = FileType.FIFO
             self.mknod(pair=base, name="c", type=fifo, owner=(0, 0), mode=0o600)
-        return base
+        return bases[1]
 
     def _opened(self, side: str, path: str) -> Pair:
         base = ContainerPath(BASE)
@@ -408,7 +406,7 @@ class Programme(RuleBasedStateMachine):
         owner=st.sampled_from([(0, 0), (1, 2)]),
         mode=st.sampled_from([0o600, 0o666, 0o4755]),
     )
-    def mknod(  # noqa: PLR0913 - a node is all of these
+    def mknod(
         self, *, pair: Pair, name: str, type: FileType, owner: tuple[int, int], mode: int
     ) -> None:
         """Make a node."""
