@@ -198,9 +198,8 @@ def faults_of_wheel(path: Path) -> Iterator[str]:
     with zipfile.ZipFile(path) as archive:
         held = {name for name in archive.namelist() if not name.endswith("/")}
         yield from faults_of_metadata(path.name, archive.read(f"{info}/METADATA"))
-    wanted = files_below("devroot") | {
-        f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "licenses/LICENSE")
-    }
+    metadata = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
+    wanted = files_below("devroot") | {f"{info}/{name}" for name in metadata}
     if "devroot/py.typed" not in held:
         yield f"{path.name} lacks the marker devroot/py.typed"
     yield from (f"{path.name} lacks {name}" for name in sorted(wanted - held))
