@@ -28,6 +28,12 @@ def _escape(field: bytes) -> bytes:
     return _SPECIAL.sub(lambda match: b"\\%03o" % match[0][0], field)
 
 
+def _number(digits: bytes) -> int:
+    if not digits.isdigit():  # int() takes signs, blanks and underscores as well
+        raise ValueError
+    return int(digits)
+
+
 def _text(field: bytes) -> str:
     return unescape(field).decode("utf-8", "surrogateescape")
 
@@ -74,12 +80,15 @@ class MountInfo(Generic[PathT]):
     deleted: bool = False
 
     @classmethod
-    def from_line(cls, line: bytes, *, paths: type[KindT]) -> MountInfo[KindT]:
+    def from_line(
+        cls, line: bytes, *, paths: type[KindT], number: int | None = None
+    ) -> MountInfo[KindT]:
         """Return the mount that one line describes.
 
         Args:
             line: the line without its newline.
             paths: whose view the mount point is in.
+            number: which line of a table it is, counted from 1; for the error.
 
         Raises:
             MountInfoError: the line is not of the format.
@@ -91,11 +100,13 @@ class MountInfo(Generic[PathT]):
             major, minor = device.split(b":")
             options, *optional_fields = head.split(b" ")
             mount_point = paths.from_bytes(unescape(point))
-            numbers = [int(number) for number in (mount_id, parent_id, major, minor)]
+            numbers = tuple(map(_number, (mount_id, parent_id, major, minor)))
         except ValueError as error:
-            raise refusal(line) from error
-        if min(numbers) < 0 or not (root and fstype and options and all(optional_fields)):
-            raise refusal(line)
+            raise refusal(line, number) from error
+        if not (root and options and all(optional_fields) and fstype and super_options):
+            raise refusal(line, number)
+        if bytes(mount_point) != unescape(point):  # as in "/a/": no look-up would find it
+            raise refusal(line, number)
         root_text = _text(root)
         return MountInfo(
             mount_id=numbers[0],
@@ -120,7 +131,7 @@ class MountInfo(Generic[PathT]):
     @property
     def read_only(self) -> bool:
         """Whether this mount or its whole file system is read-only."""
-        return "ro" in self.options or "ro" in self.super_options.split(",")
+        return "ro" in self.options or self.super_options.split(",", 1)[0] == "ro"
 
     @property
     def nodev(self) -> bool:
@@ -153,7 +164,7 @@ class MountInfo(Generic[PathT]):
             b" ".join(map(_field, (",".join(self.options), *self.optional_fields))),
             _field(self.fstype),
             _field(self.source),
-            _field(self.super_options).replace(rb"\040", b" "),
+            _field(self.super_options),
         )
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ as the kernel would: a later one on the same path, or on an ancestor, hides what
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, final
 
 import attrs
@@ -95,11 +96,13 @@ class _Node:
         return node
 
     def mounts(self) -> Iterator[Mount]:
-        """Yield the mounts at and below this node."""
-        if self.mount is not None:
-            yield self.mount
-        for node in self.below.values():
-            yield from node.mounts()
+        """Yield the mounts at and below this node, however deep they lie."""
+        nodes: list[_Node] = [self]
+        while nodes:
+            node = nodes.pop()
+            if node.mount is not None:
+                yield node.mount
+            nodes.extend(reversed(node.below.values()))
 
 
 def _names(text: str) -> list[str]:
@@ -142,7 +145,7 @@ class MountTable:
         self._by_host: dict[str, list[Mount]] = {}
         for mount in self._visible.mounts():
             if mount.host is not None:
-                self._by_host.setdefault(str(mount.host), []).append(mount)
+                self._by_host.setdefault(_prefix(mount.host), []).append(mount)
 
     def covering(self, path: ContainerPath) -> Mount | None:
         """Return the mount that serves *path*; None if none does.
@@ -191,11 +194,10 @@ class MountTable:
         found = self.to_container_all(path)
         if found:
             return found[0]
-        hidden = tuple(self._mounts_of(path))
-        if hidden:
-            reason = "what is mounted further down hides it"
-            raise NotMountedError(path, nearest=hidden[:_NEAREST], reason=reason)
-        raise NotMountedError(path, nearest=self._nearest_on_host(path))
+        nearest = self._nearest_on_host(path)
+        hidden = any(mount.host and path.is_relative_to(mount.host) for mount in nearest)
+        reason = "what is mounted later or further down hides it" if hidden else ""
+        raise NotMountedError(path, nearest=nearest, reason=reason)
 
     def to_container_all(self, path: HostPath) -> tuple[ContainerPath, ...]:
         """Return every place where the host path *path* appears, the shortest first.
@@ -205,20 +207,20 @@ class MountTable:
         Raises:
             PathKindError: *path* is not a host path.
         """
-        found: list[ContainerPath] = []
-        for mount in self._mounts_of(path):
-            rest = str(path)[len(_prefix(mount.host)) :] if mount.host is not None else ""
-            place = container_path_of_normal(_prefix(mount.container) + rest or "/")
-            if self.covering(place) is mount:
-                found.append(place)
-        return tuple(sorted(found, key=lambda place: (len(place.parts), place)))
-
-    def _mounts_of(self, path: HostPath) -> Iterator[Mount]:
-        """Yield the mounts whose host side is *path* or an ancestor, the nearest first."""
         if type(path) is not HostPath:
             raise PathKindError(path, wanted="HostPath")
-        for ancestor in (path, *path.parents):
-            yield from self._by_host.get(str(ancestor), ())
+        text = _prefix(path)
+        found: list[ContainerPath] = []
+        end = len(text)
+        while end >= 0:
+            for mount in self._by_host.get(text[:end], ()):
+                place = container_path_of_normal(_prefix(mount.container) + text[end:] or "/")
+                if self.covering(place) is mount:
+                    found.append(place)
+            end = text.rfind("/", 0, end)
+        if len(found) > 1:
+            found.sort(key=lambda place: (len(place.parts), place))
+        return tuple(found)
 
     def _nearest(self, text: str) -> tuple[Mount, ...]:
         """Return some mounts that share the longest way from the root with a container path."""
@@ -230,14 +232,14 @@ class MountTable:
         return tuple(mount for mount, _ in zip(node.mounts(), range(_NEAREST), strict=False))
 
     def _nearest_on_host(self, path: HostPath) -> tuple[Mount, ...]:
-        def distance(mount: Mount) -> int:
-            names = _names(str(mount.host))
-            return -sum(
-                mine == other for mine, other in zip(names, _names(str(path)), strict=False)
-            )
+        """Return some mounts that share the longest way from the root with a host path."""
 
-        known = [mount for mounts in self._by_host.values() for mount in mounts]
-        return tuple(sorted(known, key=distance)[:_NEAREST])
+        def shared(mount: Mount) -> int:
+            pairs = zip(path.parts, mount.host.parts if mount.host else (), strict=False)
+            return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+        known = (mount for mount in self._mounts if mount.host is not None)
+        return tuple(sorted(known, key=shared, reverse=True)[:_NEAREST])
 
     def __iter__(self) -> Iterator[Mount]:
         return iter(self._mounts)

@@ -1,12 +1,14 @@
 """The mounts of a process as the kernel sees them: a tree, by which a path finds its mount.
 
-A table is read as bytes and split at newlines alone. Each line is checked when the table is
-parsed, and decoded when somebody asks for it.
+A table is read as bytes and split at newlines alone. Parsing takes from each line what look-ups
+depend on; the rest of a large table is decoded line by line, when somebody asks for it.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, Generic, cast, final, overload
 
 from devroot._mountinfo import MountInfo, refusal, unescape
@@ -19,7 +21,14 @@ if TYPE_CHECKING:
     from devroot._filesystem import FileSystem
 
 _READ_ATTEMPTS: Final = 3
-_SPACES_AFTER_HYPHEN: Final = 2
+
+# Tables written by hand are small, and the kernel does not err.
+_SMALL: Final = 16 * 1024
+_SLASH: Final = ord("/")
+
+_NO_PARENT: Final = "it names the parent %s, which the table does not list"
+_TWICE: Final = "its ID or its place is listed twice"
+_NO_ROOT: Final = "it does not tell which of its mounts is the root"
 
 
 @final
@@ -37,7 +46,8 @@ class MountInfoTable(Generic[PathT]):
             `HostPath` for that of the host's PID 1.
 
     Raises:
-        MountInfoError: a line cannot be parsed; it names the line.
+        MountInfoError: a line cannot be parsed; it names the line. In a table of more than 16 KiB
+            what no look-up depends on is checked when the line is decoded, and raises the same.
 
     .. versionadded:: 0.1.0
     """
@@ -45,91 +55,113 @@ class MountInfoTable(Generic[PathT]):
     __slots__ = (
         "_by_device",
         "_children",
+        "_count",
         "_data",
+        "_doubts",
         "_kind",
-        "_lines",
         "_numbers",
-        "_orphans",
         "_records",
-        "_root",
+        "_split",
+        "_start",
     )
 
-    # A mount is named by the number of its line. `_children` leads from a mount's ID and a mount
-    # point, as bytes and decoded, to the mount that lies there on that mount.
+    # A mount is named by its ID as the file writes it. `_numbers` leads from there to its line,
+    # and `_children` to what lies on it: from a mount point to the ID of the mount there.
     _data: bytes
     _kind: type[PathT]
-    _lines: list[bytes]
+    _count: int
     _numbers: dict[bytes, int]
-    _children: dict[tuple[bytes, bytes], int]
-    _root: int | None
-    _orphans: dict[bytes, int]
-    _by_device: dict[bytes, list[int]]
+    _children: dict[bytes, dict[bytes, bytes]]
+    _start: bytes
+    _doubts: dict[bytes, tuple[int | None, str]]
+    _split: list[bytes]
     _records: dict[int, MountInfo[PathT]]
+    _by_device: dict[tuple[int, int], list[int]]
 
     def __init__(self, data: bytes, *, paths: type[PathT]) -> None:
         self._data = data
         self._kind = paths
+        self._split = []
         self._records = {}
         self._by_device = {}
-        self._lines = lines = data.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        if b"\r" in data:
-            _refuse_carriage_returns(lines)
+        if b"\r" in data and 0 < data.count(b"\n") == data.count(b"\r\n"):
+            # A single line may end so, for a carriage return can be part of a name.
+            reason = "like every line, it ends in a carriage return, which the kernel never writes"
+            raise MountInfoError(reason, line_number=1, line=_shown(data[: data.index(b"\n")]))
         self._numbers = numbers = {}
-        self._children = children = {}
-        roots: list[tuple[bytes, bytes, int]] = []
+        self._children = children = defaultdict[bytes, dict[bytes, bytes]](dict)
         escaped = b"\\" in data
-        # What this loop does not look at is checked when the line is decoded. It is the price of
-        # every table, so it stays close to that of splitting the lines.
-        for number, line in enumerate(lines):
-            try:
-                mount_id, parent_id, device, _, point, rest = line.split(b" ", 5)
-                after_hyphen = rest.index(b" - ") + 3
-            except ValueError as error:
-                raise refusal(line, number + 1) from error
-            if (
-                rest.count(b" ", after_hyphen) < _SPACES_AFTER_HYPHEN
-                or not (mount_id.isdigit() and parent_id.isdigit())
-                or b":" not in device
-                or point[:1] != b"/"
-            ):
-                raise refusal(line, number + 1)
-            if escaped:
-                point = unescape(point)
-            numbers[mount_id] = number
-            children[parent_id, point] = number
-            if point == b"/":
-                roots.append((mount_id, parent_id, number))
-        self._find_root(roots)
+        number, line = -1, b""
+        # Every table pays for this loop, so it takes from a line only what look-ups need, and
+        # keeps no line: to keep them would cost as much as to split them.
+        try:
+            for number, line in enumerate(BytesIO(data)):
+                mount_id, parent_id, _, _, point, _ = line.split(b" ", 5)
+                if point[0] != _SLASH:
+                    raise ValueError  # noqa: TRY301 - a call for each line would cost too much
+                if escaped:
+                    point = unescape(point)
+                numbers[mount_id] = number
+                children[parent_id][point] = mount_id
+        except (ValueError, IndexError) as error:
+            raise refusal(line.removesuffix(b"\n"), number + 1) from error
+        self._count = number + 1
+        if len(data) <= _SMALL:
+            for _ in self:  # the first line that cannot be decoded raises
+                pass
+        else:  # a text that was cut ends in the middle of its last line
+            MountInfo.from_line(line.removesuffix(b"\n"), paths=paths, number=self._count)
+        on_root = {on: group.pop(b"/") for on, group in children.items() if b"/" in group}
+        self._start = self._find_start(on_root)
+        self._doubts = dict(self._find_doubts(on_root))
 
-    def _find_root(self, roots: list[tuple[bytes, bytes, int]]) -> None:
-        """Find the process's root mount, and mounts whose parent the table does not list.
+    def _find_start(self, on_root: dict[bytes, bytes]) -> bytes:
+        """Return the ID of the mount where a look-up starts, which need not be listed.
 
-        The root mount's parent is not listed, for it lies outside the process's root; where it is
-        rootfs, it is its own parent. Another mount at ``/`` lies on top of the root mount, and a
-        look-up that starts at the root does not step onto it, path_resolution(7).
+        The parent of the root mount is not listed, because it lies outside the process's root;
+        where the root is rootfs, it is its own parent. If the root is a directory that is no
+        mount point, its mount is not listed, and all that lies on it names it as the parent.
+        Other mounts at ``/`` lie on the root mount, and a look-up that starts there does not
+        step onto them, path_resolution(7).
+        """
+        unlisted = self._children.keys() - self._numbers.keys()
+        roots = [
+            mount_id
+            for parent_id, mount_id in on_root.items()
+            if parent_id == mount_id or (parent_id in unlisted and not self._children[parent_id])
+        ]
+        starts = roots or list(unlisted)
+        return starts[0] if len(starts) == 1 else b""
+
+    def _find_doubts(
+        self, on_root: dict[bytes, bytes]
+    ) -> Iterator[tuple[bytes, tuple[int | None, str]]]:
+        """Yield the directories of the root where the table cannot be trusted, with line and why.
+
+        In a table of one moment no parent but one is unlisted. A mount whose line was lost can
+        have been at any directory above those that lie on it, so all of the first is in doubt.
         """
         numbers, children = self._numbers, self._children
-        self._root = None
-        for mount_id, parent_id, number in roots:
-            if parent_id == mount_id:
-                del children[parent_id, b"/"]
-            if self._root is None and (parent_id == mount_id or parent_id not in numbers):
-                self._root = number
-        lost = [key for key in children if key[0] not in numbers]
-        if self._root is None:
-            # The root is a directory that is no mount point: its mount is not listed, and all
-            # that lies on it names it as the parent.
-            self._orphans = {}
-            for key in lost:
-                children[b"", key[1]] = children[key]
-        else:
-            self._orphans = {
-                point: number
-                for parent_id, point in lost
-                if (number := children[parent_id, point]) != self._root
-            }
+        if self._count and not self._start:
+            yield b"/", (None, _NO_ROOT)
+        for parent_id in children.keys() - numbers.keys() - {self._start}:
+            for point, mount_id in children[parent_id].items():
+                yield _first_of(point), (numbers[mount_id], _NO_PARENT % _shown(parent_id))
+        places = len(on_root) + sum(map(len, children.values()))
+        if not len(numbers) == places == self._count:
+            yield from self._find_contradictions()
+
+    def _find_contradictions(self) -> Iterator[tuple[bytes, tuple[int | None, str]]]:
+        """Yield the same for lines of which only one can be true; a repeated line does no harm."""
+        seen: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
+        for number, line in enumerate(self._lines):
+            mount_id, parent_id, _, _, point, _ = line.split(b" ", 5)
+            mount = (mount_id, parent_id, unescape(point))
+            for key in (mount[:1], mount[1:]):
+                other = seen.setdefault(key, mount)
+                if other != mount:
+                    yield _first_of(other[2]), (number, _TWICE)
+                    yield _first_of(mount[2]), (number, _TWICE)
 
     @overload
     @classmethod
@@ -163,7 +195,12 @@ class MountInfoTable(Generic[PathT]):
         Raises:
             MountInfoError: a mount cannot be written as a line.
         """
-        return MountInfoTable(b"".join(mount.render() + b"\n" for mount in mounts), paths=paths)
+        listed = list(mounts)
+        table = MountInfoTable(b"".join(mount.render() + b"\n" for mount in listed), paths=paths)
+        for number, (mount, read) in enumerate(zip(listed, table, strict=True), 1):
+            if mount != read:
+                raise refusal(mount.render(), number)
+        return table
 
     @classmethod
     def read(
@@ -192,18 +229,24 @@ class MountInfoTable(Generic[PathT]):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the parent of every mount but the root's is listed."""
-        return not self._orphans
+        """Whether the lines fit each other, so that they can be of one moment.
+
+        They do not if a parent besides that of the root is not listed, or one ID is listed at two
+        places. Mounts that nothing else is mounted on can be lost without a trace.
+        """
+        return not self._doubts
+
+    @property
+    def _lines(self) -> list[bytes]:
+        """The lines without their newlines, split when one is first asked for."""
+        if not self._split and self._count:
+            self._split = self._data.removesuffix(b"\n").split(b"\n")
+        return self._split
 
     def _record(self, number: int) -> MountInfo[PathT]:
         record = self._records.get(number)
         if record is None:
-            try:
-                record = MountInfo.from_line(self._lines[number], paths=self._kind)
-            except MountInfoError as error:
-                raise MountInfoError(
-                    error.reason, line_number=number + 1, line=error.line
-                ) from error
+            record = MountInfo.from_line(self._lines[number], paths=self._kind, number=number + 1)
             self._records[number] = record
         return record
 
@@ -220,62 +263,77 @@ class MountInfoTable(Generic[PathT]):
             the process's root is no mount point.
 
         Raises:
-            MountInfoError: the table lost the parent of a mount at or above the path, so it
-                cannot be told which of them is visible; read it again.
+            MountInfoError: mounts came and went while the table was read, so that it cannot be
+                told which of them serves the path; read it again.
             PathKindError: *path* is in another view than the table.
         """
-        if type(path) is not self._kind:
-            raise PathKindError(path, wanted=self._kind.__name__)
-        number = self._walk(bytes(path))
+        place = self._place(path)
+        number = self._numbers.get(self._walk(place))
         return None if number is None else self._record(number)
 
-    def _walk(self, path: bytes) -> int | None:
-        """Step from the root mount to the one that covers *path*, as a look-up in the kernel."""
-        number = self._root
-        mount_id = b"" if number is None else self._id(number)
-        children = self._children
-        end = 0 if path != b"/" else -1
-        while end != -1:
-            end = path.find(b"/", end + 1)
-            prefix = path if end == -1 else path[:end]
-            if prefix in self._orphans:
-                raise self._lost_parent(self._orphans[prefix])
-            while (child := children.get((mount_id, prefix))) is not None:
-                number = child
-                mount_id = self._id(child)
-        return number
-
-    def _id(self, number: int) -> bytes:
-        return self._lines[number].split(b" ", 1)[0]
-
-    def _lost_parent(self, number: int) -> MountInfoError:
-        mount = self._record(number)
-        return MountInfoError(
-            f"mount {mount.mount_id} names the parent {mount.parent_id}, which the table does not"
-            " list, so mounts were lost while it was read; read it again",
-            line_number=number + 1,
-            line=self._lines[number].decode("utf-8", "backslashreplace"),
-        )
-
     def visible(self) -> Iterator[MountInfo[PathT]]:
-        """Yield each mount that some path leads to, in the order of the lines.
+        """Return each mount that some path leads to, in the order of the lines.
 
         Raises:
             MountInfoError: as from `covering`.
         """
-        for number, mount in enumerate(self):
-            if self._walk(bytes(mount.mount_point)) == number:
-                yield mount
+        self._require_certain(b"/")
+        numbers = self._visible_below(b"/")
+        if self._start in self._numbers:
+            numbers.append(self._numbers[self._start])
+        return map(self._record, sorted(numbers))
 
     def below(self, path: PathT) -> Iterator[MountInfo[PathT]]:
-        """Yield the visible mounts whose mount point lies below *path*, itself excluded.
+        """Return the visible mounts whose mount point lies below *path*, itself excluded.
 
         Raises:
             MountInfoError: as from `covering`.
+            PathKindError: as from `covering`.
         """
-        for mount in self.visible():
-            if mount.mount_point != path and mount.mount_point.is_relative_to(path):
-                yield mount
+        place = self._place(path)
+        return map(self._record, sorted(self._visible_below(place)))
+
+    def _place(self, path: PathT) -> bytes:
+        """Return the bytes of a path that is in this view and not in doubt."""
+        if type(path) is not self._kind:
+            raise PathKindError(path, wanted=self._kind.__name__)
+        place = bytes(path)
+        if self._doubts:
+            self._require_certain(place)
+        return place
+
+    def _require_certain(self, place: bytes) -> None:
+        doubt = self._doubts.get(b"/") or self._doubts.get(_first_of(place))
+        if doubt is not None:
+            number, why = doubt
+            reason = f"{why}, so mounts came and went while it was read; read it again"
+            if number is None:
+                raise MountInfoError(reason)
+            line = _shown(self._lines[number])
+            raise MountInfoError(reason, line_number=number + 1, line=line)
+
+    def _walk(self, place: bytes) -> bytes:
+        """Step from the root to the mount that serves *place*, as a look-up in the kernel does."""
+        children = self._children
+        mount_id = self._start
+        end = 0 if place != b"/" else -1
+        while end != -1 and mount_id in children:
+            end = place.find(b"/", end + 1)
+            prefix = place if end == -1 else place[:end]
+            while mount_id in children and prefix in children[mount_id]:
+                mount_id = children[mount_id][prefix]
+        return mount_id
+
+    def _visible_below(self, place: bytes) -> list[int]:
+        inside = place if place == b"/" else place + b"/"
+        numbers: list[int] = []
+        for group in self._children.values():
+            for point, mount_id in group.items():
+                if point.startswith(inside):
+                    self._require_certain(point)
+                    if self._walk(point) == mount_id:
+                        numbers.append(self._numbers[mount_id])
+        return numbers
 
     def with_device(self, device: tuple[int, int]) -> tuple[MountInfo[PathT], ...]:
         """Return every mount, visible or not, of the file system with this device number.
@@ -284,9 +342,12 @@ class MountInfoTable(Generic[PathT]):
             device: major and minor number (decimal).
         """
         if not self._by_device:
+            lines_of: defaultdict[bytes, list[int]] = defaultdict(list)
             for number, line in enumerate(self._lines):
-                self._by_device.setdefault(line.split(b" ", 3)[2], []).append(number)
-        return tuple(map(self._record, self._by_device.get(b"%d:%d" % device, ())))
+                lines_of[line.split(b" ", 3)[2]].append(number)
+            for numbers in lines_of.values():
+                self._by_device.setdefault(self._record(numbers[0]).device, []).extend(numbers)
+        return tuple(map(self._record, self._by_device.get(device, ())))
 
     def names_source(self, source: str) -> bool:
         """Whether a mount has the source *source*, a text without blanks and backslashes."""
@@ -299,10 +360,10 @@ class MountInfoTable(Generic[PathT]):
         return self._data
 
     def __iter__(self) -> Iterator[MountInfo[PathT]]:
-        return map(self._record, range(len(self._lines)))
+        return map(self._record, range(self._count))
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return self._count
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MountInfoTable):
@@ -320,13 +381,11 @@ class MountInfoTable(Generic[PathT]):
         return partial(MountInfoTable.parse, paths=self._kind), (self._data,)
 
 
-def _refuse_carriage_returns(lines: list[bytes]) -> None:
-    """Refuse lines that end in CRLF; a carriage return elsewhere is part of a name."""
-    for number, line in enumerate(lines):
-        if line.endswith(b"\r"):
-            reason = "it ends in a carriage return, which the kernel never writes"
-            raise MountInfoError(
-                reason,
-                line_number=number + 1,
-                line=line.decode("utf-8", "backslashreplace"),
-            )
+def _first_of(place: bytes) -> bytes:
+    """Return the directory of the root in which an absolute path lies."""
+    end = place.find(b"/", 1)
+    return place if end == -1 else place[:end]
+
+
+def _shown(line: bytes) -> str:
+    return line.decode("utf-8", "backslashreplace")
