@@ -22,6 +22,7 @@ class Doing(enum.Enum):
     PUBLISH = "put it at its name"
     MEND = "mend mode or owner"
     REMOVE = "remove the node"
+    END = "come to an end"
 
 
 class DirectoryDeletedError(FileNotFoundError):

@@ -180,6 +180,7 @@ class _Run:
                     self.endings[index] = ending
                     return
                 step = self._look_again(place, name, planned)
+            self._doing = Doing.END
             raise os_error(errno.EAGAIN, place.directory, name)
         except OSError as error:
             self._fail(index, error, self._doing, place)
