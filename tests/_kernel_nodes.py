@@ -32,7 +32,7 @@ _LETTERS: Final = {
 
 
 def mount(*words: str) -> None:
-    """Mount as mount(8) does, in this mount namespace."""
+    """Mount what the words say, as the command of this name does."""
     subprocess.run(["mount", *words], check=True)
 
 
