@@ -175,7 +175,7 @@ class Machine(Scene):
 
     def has(self, path: Path) -> bool:
         """Whether anything is at *path*, links followed."""
-        return self._exists(str(path))
+        return self._exists(str(self._own(path)))
 
     def _own(self, path: Path) -> ContainerPath:
         """Return *path* for the walk, if it is not one of the other side.
