@@ -50,7 +50,7 @@ def char_links(dev_root: DevRoot, nodes: Iterable[DeviceNode], *, dry_run: bool 
     Raises:
         NodeError: at least one link is not as it should be; it has the report.
         InvalidNodeError: two nodes have one number.
-        MountInfoError: as from `DevRoot.reach`.
+        MountInfoError: as from `plan`.
 
     .. versionadded:: 0.1.0
     """

@@ -111,7 +111,7 @@ def remove(
     Raises:
         NodeError: at least one node could not be removed; it has the report.
         InvalidNodeError: two different nodes have one path.
-        MountInfoError: as from `DevRoot.reach`.
+        MountInfoError: as from `plan`.
 
     Races: what is at a name is looked at just before it is removed. A file that another process
     puts there in the last moment, between that look and unlink(2), is removed instead, except

@@ -13,6 +13,7 @@ from devroot._evidence import EvidenceCode
 from devroot._jobs import ON_CONFLICT, MakeNodes
 from devroot._paths import DevicePath
 from devroot._places import Places, leftovers, require_alive
+from devroot._reach import blockers_of
 from devroot._steps import ACTING, Action, Group, Plan, Step, Steps, Work
 from devroot.errors import InvalidNodeError, OutsideSubsetError
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from devroot._device import DeviceNode
     from devroot._filesystem import Directory, FileStatus
     from devroot._jobs import Job, OnConflict
+    from devroot._paths import ContainerPath
     from devroot._roots import DevRoot
 
 _ANY_CHANGE: Final = {EvidenceCode.READ_ONLY: errno.EROFS}
@@ -64,7 +66,7 @@ def plan(
 
     Raises:
         InvalidNodeError: two nodes have one path, or *on_conflict* is another word.
-        MountInfoError: as from `DevRoot.reach`.
+        MountInfoError: the mount table lost lines that matter here; see `ContainerView.refresh`.
 
     .. versionadded:: 0.1.0
     """
@@ -82,7 +84,7 @@ def make_plan(dev_root: DevRoot, nodes: Iterable[DeviceNode], job: Job) -> Plan:
 
     Raises:
         InvalidNodeError: two different nodes have one path.
-        MountInfoError: as from `DevRoot.reach`.
+        MountInfoError: as from `plan`.
     """
     planner = _Planner(dev_root, nodes, job)
     planner.run()
@@ -156,7 +158,7 @@ class _Planner:
         except OSError as error:
             self._refuse(members, error)
             return
-        judge = _Judge(self._dev_root, self._job, group, missing)
+        judge = _Judge(self._dev_root, self._job, group, directory, missing)
         creates, unblocked = self._job.creates, judge.unblocked
         makes = False
         there: list[tuple[int, str]] = []
@@ -164,7 +166,7 @@ class _Planner:
             node = self.nodes[member[0]]
             if member[1] in present:
                 there.append(member)
-            elif creates(node) and unblocked(node):
+            elif creates(node) and unblocked(member[1]):
                 self.missing.add(member[0])
                 makes = True
             else:
@@ -183,7 +185,7 @@ class _Planner:
         index, name = member
         try:
             found = look(directory, name) if present else None
-            step = judge.judge(self._job.decide(directory, name, found, self.nodes[index]))
+            step = judge.judge(self._job.decide(directory, name, found, self.nodes[index]), name)
         except OSError as error:
             self._refuse([member], error)
         else:
@@ -238,39 +240,44 @@ class _Judge:
     """Says which changes in one directory are not possible, whatever is there."""
 
     def __init__(
-        self, dev_root: DevRoot, job: Job, group: Group, missing: tuple[DevicePath, ...]
+        self,
+        dev_root: DevRoot,
+        job: Job,
+        group: Group,
+        directory: Directory,
+        missing: tuple[DevicePath, ...],
     ) -> None:
-        self._dev_root = dev_root
+        self._view = dev_root.view
         self._job = job
-        self._path = group.path
+        self._place = directory.path
         self._outside = [path for path in missing if not dev_root.contains(path)]
-        # A subset of single devices has as many answers as names, any other directory has one.
+        # A subset of single devices has a mount for each name, any other directory has one.
         self._is_uniform = _shows_all(dev_root, group)
         self._known: dict[bool, tuple[str, int] | None] = {}
 
-    def unblocked(self, node: DeviceNode) -> bool:
-        """Whether the node can be made."""
-        return self._blocker(self._job.path(node), making=self._job.makes_devices) is None
+    def unblocked(self, name: str) -> bool:
+        """Whether the name can be made."""
+        return self._blocker(name, making=self._job.makes_devices) is None
 
-    def judge(self, step: Step) -> Step:
+    def judge(self, step: Step, name: str) -> Step:
         """Return *step*, or that it is blocked."""
         if step.action not in ACTING:
             return step
         in_place = step.action is Action.REPAIR and step.in_place
-        blocker = self._blocker(step.path, making=self._job.makes_devices and not in_place)
+        blocker = self._blocker(name, making=self._job.makes_devices and not in_place)
         if blocker is None:
             return step
         return attrs.evolve(step, action=Action.BLOCKED, reason=blocker[0], errno=blocker[1])
 
-    def _blocker(self, path: DevicePath, *, making: bool) -> tuple[str, int] | None:
+    def _blocker(self, name: str, *, making: bool) -> tuple[str, int] | None:
         """Return what stands in the way, and what the kernel calls it."""
         if not self._is_uniform:
-            return self._ask(path, making=making)
+            return self._ask(self._place / name, making=making)
         if making not in self._known:
-            self._known[making] = self._ask(self._path, making=making)
+            self._known[making] = self._ask(self._place, making=making)
         return self._known[making]
 
-    def _ask(self, path: DevicePath | None, *, making: bool) -> tuple[str, int] | None:
+    def _ask(self, place: ContainerPath, *, making: bool) -> tuple[str, int] | None:
         if self._outside:
             reason = (
                 f"the directory {self._outside[0]} is missing, and lies outside the subset that"
@@ -278,14 +285,11 @@ class _Judge:
             )
             return reason, errno.ENOENT
         counts = _MAKING if making else _ANY_CHANGE
-        try:
-            reach = self._dev_root.reach(path)
-        except OSError as error:
-            return f"{error.filename}: {advice(error, Doing.LOOK)}", error.errno or errno.EIO
-        blockers = [evidence for evidence in reach.blockers if evidence.code in counts]
+        mount = self._view.mountinfo.covering(place)
+        blockers = [each for each in blockers_of(self._view, mount) if each.code in counts]
         if not blockers:
             return None
-        return "; ".join(evidence.text for evidence in blockers), counts[blockers[0].code]
+        return "; ".join(each.text for each in blockers), counts[blockers[0].code]
 
 
 def _shows_all(dev_root: DevRoot, group: Group) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from devroot._paths import ContainerPath
     from devroot._view import ContainerView
 
-__all__ = ["HOST_DEV", "examine", "examine_place"]
+__all__ = ["HOST_DEV", "blockers_of", "examine", "examine_place"]
 
 
 def examine(
@@ -60,7 +60,7 @@ def examine_place(
 ) -> Reach:
     """Say the same as `examine` of a place whose links have been followed already."""
     mount = view.mountinfo.covering(place)
-    blockers = tuple(_blockers(view, mount))
+    blockers = tuple(blockers_of(view, mount))
     if mount is None:
         text = f"the mount table lists no mount that serves {place}; the root may be no mount point"
         return Reach(
@@ -140,7 +140,7 @@ def _declared_there(
     return declared, [Evidence(EvidenceCode.DECLARED_AS, text)]
 
 
-def _blockers(view: ContainerView, mount: MountInfo[ContainerPath] | None) -> Iterator[Evidence]:
+def blockers_of(view: ContainerView, mount: MountInfo[ContainerPath] | None) -> Iterator[Evidence]:
     """Yield what stands in the way of making or opening a node on the mount."""
     if mount is not None and mount.read_only:
         text = f"{mount} is read-only, so nothing can be made there; mount it without ro"
