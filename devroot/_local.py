@@ -181,8 +181,8 @@ class LocalFileSystem:
     def _by_openat2(self, root: ContainerPath, data: bytes, flags: int) -> int | None:
         if self.resolver == "walk":
             return None
-        descriptor = lookup(root, data, flags=flags, support=self._support)
-        if self.resolver == "openat2" and self._support.refused:
+        descriptor = lookup(root, data, flags, self._support)
+        if descriptor is None and self.resolver == "openat2" and self._support.refused:
             reason = 'openat2(2) is refused here; choose resolver="auto"'
             raise os_error(self._support.refused, str(root), reason)
         return descriptor

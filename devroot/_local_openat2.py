@@ -40,7 +40,7 @@ class Support:
         return Support, ()
 
 
-def lookup(root: ContainerPath, path: bytes, *, flags: int, support: Support) -> int | None:
+def lookup(root: ContainerPath, path: bytes, flags: int, support: Support) -> int | None:
     """Return a descriptor of what *path* leads to inside *root*, or None if it cannot be had so.
 
     None says nothing of the path: a walk finds it, or finds what is wrong and where.
@@ -50,12 +50,11 @@ def lookup(root: ContainerPath, path: bytes, *, flags: int, support: Support) ->
     """
     if support.refused:
         return None
-    flags |= os.O_PATH | os.O_CLOEXEC
     base = os.open(str(root), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for _ in range(RETRIES):
             try:
-                return _syscalls.openat2(base, path, flags=flags)
+                return _syscalls.openat2(base, path, flags=flags | os.O_PATH | os.O_CLOEXEC)
             except BlockingIOError:
                 support.retries += 1
             except OSError as error:
@@ -82,27 +81,29 @@ def _refusal(base: int) -> int:
 def place_of(descriptor: int, root: ContainerPath) -> ContainerPath | None:
     """Return where the file that *descriptor* holds lies below *root*, or None if that is unsure.
 
-    The kernel knows it without links, see proc_pid_fd(5), and so *root* is then asked likewise.
+    The kernel knows where it lies without links, see proc_pid_fd(5). If *root* is a path through
+    a link, the kernel is asked for it in the same way.
     """
     try:
         place = os.readlink(held_path(descriptor))
-        below = _below(place, str(root))
-        if below is None:
-            base = os.open(str(root), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                below = _below(place, os.readlink(held_path(base)))
-            finally:
-                os.close(base)
+        if place.endswith(_DELETED):
+            return None
+        if _is_below(place, str(root)):
+            return ContainerPath._of_normal(place)  # noqa: SLF001 - the kernel made it
+        base = os.open(str(root), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            top = os.readlink(held_path(base))
+        finally:
+            os.close(base)
     except OSError:
         return None
-    if below is None or below.endswith(_DELETED):
+    if not _is_below(place, top):
         return None
-    return ContainerPath._of_normal(join(root, below))  # noqa: SLF001 - the kernel made it
+    return ContainerPath._of_normal(join(root, place[len(top) :].lstrip("/")))  # noqa: SLF001
 
 
-def _below(place: str, root: str) -> str | None:
-    """Return the text that leads from *root* to *place*, or None if it does not lie below."""
-    if place == root:
-        return ""
-    prefix = root if root == "/" else root + "/"
-    return place[len(prefix) :] if place.startswith(prefix) else None
+def _is_below(place: str, top: str) -> bool:
+    """Whether *place* is *top* or lies below it, by whole components."""
+    return place.startswith(top) and (
+        len(place) == len(top) or top == "/" or place[len(top)] == "/"
+    )
