@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from devroot.errors import (
         AmbiguousMajorError,
         CapabilityNotFoundError,
+        DeviceNotFoundError,
         DevRootError,
         DriverFileError,
         DriverRootError,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         ProcFileError,
         ProcMaskedError,
         ProcUnavailableError,
+        UdevUnavailableError,
     )
 
 __version__ = "0.1.0.dev0"
@@ -90,6 +92,7 @@ __all__ = [
     "DevRoot",
     "DevRootError",
     "DeviceNode",
+    "DeviceNotFoundError",
     "DevicePath",
     "Directory",
     "DriverFile",
@@ -142,6 +145,7 @@ __all__ = [
     "RootFallback",
     "Step",
     "SubsetFallback",
+    "UdevUnavailableError",
     "Verdict",
     "__version__",
     "apply",

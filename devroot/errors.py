@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from devroot._findings import PassedOver
     from devroot._mounts import Mount
     from devroot._paths import ContainerPath, DevicePath, HostPath
+    from devroot._presence import NodePresence
     from devroot._report import Report
     from devroot._roots import Refusal
-    from devroot.nvidia._missing import NodePresence
 
 __all__ = [
     "AmbiguousMajorError",
     "CapabilityNotFoundError",
     "DevRootError",
+    "DeviceNotFoundError",
     "DriverFileError",
     "DriverRootError",
     "DriverVersionError",
@@ -47,6 +48,7 @@ __all__ = [
     "ProcFileError",
     "ProcMaskedError",
     "ProcUnavailableError",
+    "UdevUnavailableError",
 ]
 
 
@@ -381,6 +383,47 @@ class CapabilityNotFoundError(DevRootError, LookupError):
         self.known = known
         there = f"; there are {', '.join(known)}" if known else ""
         super().__init__(f"the driver has no capability {name!r} ({path}){there}")
+
+
+class DeviceNotFoundError(DevRootError, LookupError):
+    """The kernel has no such device node, as far as can be seen.
+
+    Attributes:
+        sought: what was looked for, such as ``c 1:3``.
+        unknown: what hides devices here, if anything does; then it may exist all the same.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("sought", "unknown")
+
+    def __init__(self, sought: str, *, unknown: tuple[str, ...] = ()) -> None:
+        self.sought = sought
+        self.unknown = unknown
+        text = f"the catalog has no device node {sought}"
+        if unknown:
+            text = _lines(f"{text}, but it does not know all:", unknown)
+        super().__init__(text)
+
+
+class UdevUnavailableError(DevRootError, ImportError):
+    """The shared library of udev, or the module that speaks to it, cannot be loaded.
+
+    Attributes:
+        reason: what the loader says.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("reason",)
+
+    def __init__(self, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"libudev.so.1 cannot be used: {reason}; install the package libudev1 (Debian,"
+            " Ubuntu), systemd-libs (Fedora, RHEL), libudev1 (SUSE) or eudev-libs (Alpine), and"
+            " the module pyudev. DeviceCatalog.of_sysfs() reads devices without it"
+        )
 
 
 class InvalidNodeError(DevRootError, ValueError):

@@ -5,6 +5,7 @@ It starts with `NvidiaDriver.read`, and with `DriverFiles` for what is in a driv
 
 from __future__ import annotations
 
+from devroot._presence import NodePresence, NodeSet, Presence, missing
 from devroot.nvidia._driver import NvidiaDriver
 from devroot.nvidia._files import (
     BINARY_DIRECTORIES,
@@ -15,7 +16,6 @@ from devroot.nvidia._files import (
     DriverVersion,
 )
 from devroot.nvidia._mig import MigDevice, MigMinors
-from devroot.nvidia._missing import NodePresence, NodeSet, Presence, missing
 from devroot.nvidia._parameters import Parameters
 from devroot.nvidia._required import required_nodes
 

@@ -80,6 +80,17 @@ EXAMPLES: list[tuple[errors.DevRootError, type[Exception], list[str]]] = [
         ["'nvidia-caps'", "character", "nvidia"],
     ),
     (errors.MajorNotFoundError("x", section="block"), LookupError, ["block", "'x'"]),
+    (
+        errors.DeviceNotFoundError("c 1:3", unknown=("a tmpfs is over /sys/dev",)),
+        LookupError,
+        ["c 1:3", "a tmpfs is over /sys/dev"],
+    ),
+    (errors.DeviceNotFoundError("/dev/x"), LookupError, ["has no device node /dev/x"]),
+    (
+        errors.UdevUnavailableError(reason="no such library"),
+        ImportError,
+        ["no such library", "libudev1", "systemd-libs", "eudev-libs", "of_sysfs"],
+    ),
     (errors.InvalidNodeError("major", -1, reason="from 0"), ValueError, ["major=-1", "from 0"]),
     (
         errors.ProcFileError(ContainerPath("/proc/devices"), reason="line 3"),

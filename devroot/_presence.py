@@ -139,7 +139,7 @@ def missing(dev_root: DevRoot, nodes: Iterable[DeviceNode]) -> NodeSet:
 
     Args:
         dev_root: where the nodes should be.
-        nodes: such as from `required_nodes`.
+        nodes: such as from `devroot.nvidia.required_nodes`.
 
     Raises:
         MountInfoError: a mount table lost lines that matter here.
