@@ -182,7 +182,9 @@ class MountTable:
         if mount.host is None:
             reason = f"the mount at {mount.container} is not from a known host path"
             raise NotMountedError(path, reason=reason)
-        return host_path_of_normal(node.prefix + str(path)[node.skip :] or "/")
+        text = str(path)
+        rest = "" if text == "/" else text[node.skip :]
+        return host_path_of_normal(node.prefix + rest or "/")
 
     def to_container(self, path: HostPath) -> ContainerPath:
         """Return where the host path *path* appears; the shortest answer if there are several.

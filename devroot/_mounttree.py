@@ -91,7 +91,7 @@ class MountInfoTable(Generic[PathT]):
         self._numbers = numbers = {}
         self._children = children = defaultdict[bytes, dict[bytes, bytes]](dict)
         escaped = b"\\" in data
-        number, line = -1, b""
+        number, line, rootfs = -1, b"", b""
         # Every table pays for this loop, so it takes from a line only what look-ups need, and
         # keeps no line: to keep them would cost as much as to split them.
         try:
@@ -102,7 +102,10 @@ class MountInfoTable(Generic[PathT]):
                 if escaped:
                     point = unescape(point)
                 numbers[mount_id] = number
-                children[parent_id][point] = mount_id
+                if mount_id == parent_id and point == b"/":
+                    rootfs = mount_id
+                else:
+                    children[parent_id][point] = mount_id
         except (ValueError, IndexError) as error:
             raise refusal(line.removesuffix(b"\n"), number + 1) from error
         self._count = number + 1
@@ -112,34 +115,30 @@ class MountInfoTable(Generic[PathT]):
         else:  # a text that was cut ends in the middle of its last line
             MountInfo.from_line(line.removesuffix(b"\n"), paths=paths, number=self._count)
         on_root = {on: group.pop(b"/") for on, group in children.items() if b"/" in group}
-        self._start = self._find_start(on_root)
-        self._doubts = dict(self._find_doubts(on_root))
+        self._start = rootfs or self._find_start(on_root)
+        self._doubts = dict(self._find_doubts(len(on_root) + bool(rootfs)))
 
     def _find_start(self, on_root: dict[bytes, bytes]) -> bytes:
         """Return the ID of the mount where a look-up starts, which need not be listed.
 
-        The parent of the root mount is not listed, because it lies outside the process's root;
-        where the root is rootfs, it is its own parent. If the root is a directory that is no
-        mount point, its mount is not listed, and all that lies on it names it as the parent.
-        Other mounts at ``/`` lie on the root mount, and a look-up that starts there does not
-        step onto them, path_resolution(7).
+        The parent of the root mount is not listed, because it lies outside the process's root. If
+        the root is a directory that is no mount point, its mount is not listed either, and all
+        that lies on it names it as the parent. Other mounts at ``/`` lie on the root mount, and a
+        look-up that starts there does not step onto them, path_resolution(7).
         """
         unlisted = self._children.keys() - self._numbers.keys()
-        roots = [
-            mount_id
-            for parent_id, mount_id in on_root.items()
-            if parent_id == mount_id or (parent_id in unlisted and not self._children[parent_id])
-        ]
+        roots = [on_root[on] for on in unlisted if on in on_root and not self._children[on]]
         starts = roots or list(unlisted)
         return starts[0] if len(starts) == 1 else b""
 
-    def _find_doubts(
-        self, on_root: dict[bytes, bytes]
-    ) -> Iterator[tuple[bytes, tuple[int | None, str]]]:
+    def _find_doubts(self, at_root: int) -> Iterator[tuple[bytes, tuple[int | None, str]]]:
         """Yield the directories of the root where the table cannot be trusted, with line and why.
 
         In a table of one moment no parent but one is unlisted. A mount whose line was lost can
         have been at any directory above those that lie on it, so all of the first is in doubt.
+
+        Args:
+            at_root: how many mounts are at the root.
         """
         numbers, children = self._numbers, self._children
         if self._count and not self._start:
@@ -147,7 +146,7 @@ class MountInfoTable(Generic[PathT]):
         for parent_id in children.keys() - numbers.keys() - {self._start}:
             for point, mount_id in children[parent_id].items():
                 yield _first_of(point), (numbers[mount_id], _NO_PARENT % _shown(parent_id))
-        places = len(on_root) + sum(map(len, children.values()))
+        places = at_root + sum(map(len, children.values()))
         if not len(numbers) == places == self._count:
             yield from self._find_contradictions()
 
@@ -157,7 +156,8 @@ class MountInfoTable(Generic[PathT]):
         for number, line in enumerate(self._lines):
             mount_id, parent_id, _, _, point, _ = line.split(b" ", 5)
             mount = (mount_id, parent_id, unescape(point))
-            for key in (mount[:1], mount[1:]):
+            place = mount if mount_id == parent_id else mount[1:]  # rootfs lies on nothing
+            for key in (mount[:1], place):
                 other = seen.setdefault(key, mount)
                 if other != mount:
                     yield _first_of(other[2]), (number, _TWICE)
