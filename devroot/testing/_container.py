@@ -212,7 +212,7 @@ class FakeContainer(Nesting):
             self._mount(volume, "/dev", _runtime.DEV)
             self.add(*_runtime.DEV_NODES, *_runtime.DEV_LINKS)
             if wishes.privileged and on.has("/dev"):
-                there = on._at(ContainerPath("/dev")).inode  # noqa: SLF001 - of one family
+                there = on._at(ContainerPath("/dev")).spot  # noqa: SLF001 - of one family
                 _runtime.copy_nodes(there, volume.root, volume)
         for name, fstype, source, flags in (
             ("pts", "devpts", "devpts", _runtime.DEV),
@@ -239,7 +239,7 @@ class FakeContainer(Nesting):
             return
         source = on._ready(str(mount.host)).spot  # noqa: SLF001 - of one family
         at = self._ready(mount.container, directory=source.inode.is_directory).spot
-        made = mounts.bind(source, at, recursive=binding.recursive, foreign=True)
+        made = mounts.bind(source, at, recursive=binding.recursive)
         mounts.set_propagation(made, binding.propagation, recursive=True)
         flags = attrs.evolve(
             made.flags,

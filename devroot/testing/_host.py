@@ -228,15 +228,12 @@ class FakeHost(Nesting):
         ``/proc`` and ``/sys`` is left out.
         """
         machines = [("host", self._process)]
-        machines += [(each.name, each._process) for each in self._all()]  # noqa: SLF001 - of one family
+        machines += [(each.name, each._process) for each in self._world.containers]  # noqa: SLF001 - of one family
         return _dump.render(machines, below=str(below))
-
-    def _all(self) -> list[Nesting]:
-        return [each for each in self._world.containers if isinstance(each, Nesting)]
 
     def _failed(self, words: str) -> AssertionError:
         parts = [words, _dump.render([("host", self._process)], below="/dev")]
-        for each in self._all():
+        for each in self._world.containers:
             parts.append(_dump.render([(each.name, each._process)], below="/dev"))  # noqa: SLF001 - of one family
             parts.append(each.mountinfo())
         return AssertionError("\n".join(parts))

@@ -251,8 +251,8 @@ class Inode:
 
     def take(self, entry: Entry, name: str) -> None:
         """Move *entry* here, with all that is mounted on it; *name* is known to be free."""
-        if entry.parent is not None:
-            del entry.parent.entries[entry.name]
+        assert entry.parent is not None  # noqa: S101 - a root is in no directory
+        del entry.parent.entries[entry.name]
         entry.parent, entry.name = self, name
         self.entries[name] = entry
 
@@ -311,12 +311,10 @@ def link(inode: Inode, target: Inode, to_name: str) -> None:
     As linkat(2) does, without following a symbolic link.
 
     Raises:
-        OSError: ``EPERM`` if it is a directory; ``ENOENT`` if it has no name left.
+        OSError: ``EPERM`` if it is a directory.
     """
     if inode.is_directory:
         raise kernel_error(errno.EPERM)
-    if not inode.names:
-        raise kernel_error(errno.ENOENT)
     target.add(to_name, inode)
 
 

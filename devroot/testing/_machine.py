@@ -19,6 +19,7 @@ from devroot.testing._specs import DEVICE_TYPES, Spec
 from devroot.testing._vfs import PLAIN, Flags, MountKernel
 
 if TYPE_CHECKING:
+    from devroot.testing._container import FakeContainer
     from devroot.testing._handles import Process
     from devroot.testing._inodes import Inode
     from devroot.testing._vfs import Propagation, VfsMount
@@ -66,7 +67,7 @@ class World:
         self.mounts = MountKernel()
         self.files = KernelFiles()
         self.lock = threading.RLock()
-        self.containers: list[Machine] = []
+        self.containers: list[FakeContainer] = []
         self.pids = itertools.count(1000, 17)
         self._minors = itertools.count(30)
         size = "size=8192k,nr_inodes=2051834,mode=755"
@@ -168,9 +169,7 @@ class Machine(Scene):
         try:
             inode = self._at(self._own(path)).inode
         except OSError as error:
-            if error.errno is None:
-                raise
-            raise self._no_device(text, error.errno) from error
+            raise self._no_device(text, error.errno or 0) from error
         return record(text, inode)
 
     def has(self, path: Path) -> bool:
@@ -204,10 +203,6 @@ class Machine(Scene):
         ]
         words = "; ".join([f"{self.name} has no such device node", *elsewhere])
         return type(error)(number, words, path)
-
-    def places_of(self, device_path: str) -> list[str]:
-        """Return where a node of that canonical path is here, in any dev root there may be."""
-        return [path for path in (device_path,) if self._exists(path)]
 
     # File systems and mounts.
 

@@ -13,7 +13,7 @@ from devroot._filesystem import FileType
 from devroot._mounts import Mount
 from devroot._paths import ContainerPath, HostPath
 from devroot.errors import InvalidMountError, InvalidSceneError
-from devroot.testing._vfs import Flags
+from devroot.testing._vfs import Flags, Spot
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -151,22 +151,19 @@ def capability_bits(names: Collection[str]) -> int:
     return bits
 
 
-def copy_nodes(source: Inode, target: Inode, volume: Volume) -> None:
-    """Make in *target* each device node that is below *source* and missing there."""
-    for name, entry in source.entries.items():
-        inode = entry.inode
-        if name in NOT_COPIED or entry.mounted:
+def copy_nodes(source: Spot, target: Inode, volume: Volume) -> None:
+    """Make in *target* each device node that is seen below *source* and missing there."""
+    for name, entry in source.inode.entries.items():
+        below = Spot(source.mount, entry).top()
+        inode = below.inode
+        if name in NOT_COPIED:
             continue
         if inode.is_directory:
             if not target.has(name):
                 target.add(name, volume.new(FileType.DIRECTORY, mode=inode.mode))
-            copy_nodes(inode, target.child(name), volume)
+            copy_nodes(below, target.child(name), volume)
         elif inode.type in {FileType.CHARACTER, FileType.BLOCK} and not target.has(name):
             copy = volume.new(inode.type, mode=inode.mode)
-            copy.uid, copy.gid, copy.major, copy.minor = (
-                inode.uid,
-                inode.gid,
-                inode.major,
-                inode.minor,
-            )
+            copy.uid, copy.gid = inode.uid, inode.gid
+            copy.major, copy.minor = inode.major, inode.minor
             target.add(name, copy)

@@ -30,9 +30,10 @@ class Scene:
 
     __slots__ = ()
 
-    @property
-    def _top(self) -> Place:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        @property
+        def _top(self) -> Place: ...
 
     def add(self, *specs: str) -> None:
         """Make the files that the lines describe; see `TreeFileSystem`."""

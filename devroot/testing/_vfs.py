@@ -15,7 +15,7 @@ import attrs
 from devroot.testing._inodes import Entry, Inode, Volume, kernel_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 Propagation = Literal["private", "slave", "shared"]
 
@@ -182,30 +182,24 @@ class MountKernel:
         """Mount a file system at *at*, over what is mounted there.
 
         Raises:
-            OSError: ``ENOTDIR``, ``ENOENT``, ``EINVAL`` as from `attach`.
+            OSError: ``ENOTDIR``, ``ENOENT`` as from `attach`.
         """
         mount = self._new(volume, volume.root.entry, flags)
         self.attach([mount], at)
         return mount
 
-    def bind(
-        self, source: Spot, at: Spot, *, recursive: bool = False, foreign: bool = False
-    ) -> VfsMount:
+    def bind(self, source: Spot, at: Spot, *, recursive: bool = False) -> VfsMount:
         """Mount *source*, which may be a file, at *at* as well.
 
         Args:
-            source: what is to be seen there.
+            source: what is to be seen there; it can be of another namespace, as for a runtime
+                that has opened it before it entered the container's.
             at: the mount point, a directory if *source* is one, else none.
             recursive: whether what is mounted below *source* comes along.
-            foreign: whether *source* may be in another namespace, as for a runtime that has
-                opened it before it entered the container's.
 
         Raises:
-            OSError: ``EINVAL`` if *source* is in no mount of the namespace; and as from `attach`.
+            OSError: as from `attach`.
         """
-        own = at.mount.namespace
-        if source.mount.namespace is None or not (foreign or source.mount.namespace is own):
-            raise kernel_error(errno.EINVAL)
         copies = self.copies(source.mount, source.entry, recursive=recursive)
         self.attach(copies, at)
         return copies[0]
@@ -215,13 +209,11 @@ class MountKernel:
 
         Raises:
             OSError: ``ENOTDIR`` if one is a directory and the other is not; ``ENOENT`` if the
-                mount point was deleted; ``EINVAL`` if its mount was unmounted.
+                mount point was deleted.
         """
         at = at.top()
         problem = 0
-        if at.mount.namespace is None:
-            problem = errno.EINVAL
-        elif at.entry.deleted:
+        if at.entry.deleted:
             problem = errno.ENOENT
         elif at.inode.is_directory != tree[0].root.inode.is_directory:
             problem = errno.ENOTDIR
@@ -242,10 +234,8 @@ class MountKernel:
         """Unmount *mount* and all that stands on it, used or not, as ``MNT_DETACH`` does.
 
         Raises:
-            OSError: ``EINVAL`` if it is unmounted already; ``EBUSY`` if it is a root.
+            OSError: ``EBUSY`` if it is a root.
         """
-        if mount.namespace is None:
-            raise kernel_error(errno.EINVAL)
         if mount.parent is None:
             raise kernel_error(errno.EBUSY)
         going = list(mount.tree())
@@ -293,10 +283,6 @@ class MountKernel:
     def release(self, mount: VfsMount) -> None:
         """Take *mount* out of its peers; the last one's slaves get its own master."""
         self._set_propagation(mount, "private")
-
-    def peers(self, mount: VfsMount) -> Iterable[VfsMount]:
-        """Return those that share with *mount*, itself included; none unless it is shared."""
-        return () if mount.group is None else tuple(self._shared[mount.group])
 
     def _new(self, volume: Volume, root: Entry, flags: Flags) -> VfsMount:
         return VfsMount(id=next(self._ids), volume=volume, root=root, flags=flags, kernel=self)
@@ -449,7 +435,10 @@ class MountKernel:
 
 
 def path_below(mount: VfsMount, root: Spot) -> str | None:
-    """Return where *mount* is seen from *root*; None if it is not."""
+    """Return where *mount* is seen from *root*; None if it is not.
+
+    It is not if its mount point was moved out of what the parent shows.
+    """
     spot = Spot(mount, mount.root)
     names: list[str] = []
     while (spot.mount, spot.entry) != (root.mount, root.entry):

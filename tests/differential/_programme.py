@@ -197,7 +197,7 @@ class Fake:
         found = self.at("host", source)
         at = self.at("container", path)
         try:
-            self.mounts.bind(found, at, recursive=recursive, foreign=True)
+            self.mounts.bind(found, at, recursive=recursive)
         except NotADirectoryError:
             raise kernel_error(22) from None  # as move_mount(2) has it, unlike mount(2)
 
@@ -352,9 +352,12 @@ class Programme(RuleBasedStateMachine):
 
     # Files.
 
-    @initialize(target=handles)
-    def start(self) -> Pair:
-        """Make a few files on both sides, and open the base on the host."""
+    @initialize(target=handles, link=st.sampled_from(["", "private", "slave", "shared"]))
+    def start(self, link: str) -> Pair:
+        """Make a few files on both sides, and open the base on the host.
+
+        With *link*, the container's ``a`` is the host's base, which shares its mounts.
+        """
         bases = [self._opened(side, "") for side in ("container", "host")]
         for base in bases:
             for path in ("a", "b", "a/b", "b/c"):
@@ -363,6 +366,10 @@ class Programme(RuleBasedStateMachine):
                 self.mkdir(pair, name, 0o755)
             fifo = FileType.FIFO
             self.mknod(pair=base, name="c", type=fifo, owner=(0, 0), mode=0o600)
+        if link:
+            self.propagation("host", 0, "shared", recursive=False)
+            self.bind_across("", "a", recursive=False)
+            self.propagation("container", 1, cast("Propagation", link), recursive=False)
         return bases[1]
 
     def _opened(self, side: str, path: str) -> Pair:
@@ -415,6 +422,11 @@ class Programme(RuleBasedStateMachine):
             lambda d: d.make_node(name, type=type, major=195, minor=7, mode=mode, uid=uid, gid=gid),
             pair,
         )
+
+    @rule(pair=handles, name=NAMES, mode=st.sampled_from([0o600, 0o644]))
+    def write(self, pair: Pair, name: str, mode: int) -> None:
+        """Make a regular file with content."""
+        self.both(lambda d: d.write_file(name, b"content", mode=mode), pair)
 
     @rule(pair=handles, name=NAMES, text=TARGETS)
     def symlink(self, pair: Pair, name: str, text: str) -> None:

@@ -55,9 +55,13 @@ def test_a_private_dev(host: FakeHost) -> None:
 def test_a_privileged_container(host: FakeHost) -> None:
     """It has all capabilities, and copies of the nodes that the host had at the start."""
     host.device("/dev/nvidia9", major=195, minor=9, uid=3)
+    host.tmpfs("/dev/mounted")
+    host.device("/dev/mounted/n", major=1, minor=9)
+    host.container(mounts=["/dev:/dev"]).tmpfs("/dev/nvidia-caps")
     container = host.container(privileged=True)
     assert container.device("/dev/nvidia9") == host.device("/dev/nvidia9")
     assert container.device("/dev/nvidia-caps/nvidia-cap1").number == (511, 1)
+    assert container.device("/dev/mounted/n").number == (1, 9)
     host.device("/dev/late", major=1, minor=1)
     assert not container.has("/dev/late")
     container.remove("/dev/nvidia9")

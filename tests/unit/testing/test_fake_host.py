@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
+import devroot.testing
 from devroot import (
     ContainerView,
     DriverRoot,
@@ -65,3 +66,9 @@ def test_plugin_with_the_bug_fails(fake_host: FakeHost) -> None:
         MyPlugin(pod.view, RootFallback()).prepare()
     with pytest.raises(FileNotFoundError, match="host-container-1 has one at /dev/nvidia-caps/"):
         fake_host.device("/dev/nvidia-caps/nvidia-cap4323")
+
+
+def test_an_unknown_name() -> None:
+    """A name that the kit does not have fails as it does for any other module."""
+    with pytest.raises(AttributeError, match="no_such_name"):
+        getattr(devroot.testing, "no_such_name")  # noqa: B009 - the type checkers know as well

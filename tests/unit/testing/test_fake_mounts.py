@@ -289,6 +289,45 @@ def test_the_last_of_its_peers_hands_its_slaves_on(host: FakeHost) -> None:
     assert " /d/u " not in host.mountinfo()
 
 
+def test_a_mount_point_that_was_moved_away(host: FakeHost) -> None:
+    """What stands on a directory that the host has moved out of a bind is seen no more."""
+    host.directory("/a/x/d")
+    container = host.container(mounts=["/a/x:/m"])
+    container.tmpfs("/m/d")
+    host.move("/a/x/d", "/a/d")
+    assert " /m/d " not in container.mountinfo()
+    host.move("/a/d", "/a/x/d")
+    assert " /m/d " in container.mountinfo()
+
+
+def test_peers_of_which_only_some_show_the_place(host: FakeHost) -> None:
+    """A mount spreads to those that show its mount point, and to their slaves' peers."""
+    host.directory("/b/in")
+    host.directory("/b/out")
+    host.bind("/b", "/c", propagation="slave")
+    host.propagation("/c", "shared")
+    host.bind("/c/out", "/d")
+    host.bind("/c/in", "/e")
+    host.tmpfs("/b/in/t")
+    table = host.mountinfo()
+    assert [table.count(f" /{place}/t ") for place in ("c/in", "e", "d")] == [1, 1, 0]
+    host.propagation("/c", "slave")
+    host.propagation("/e", "slave")
+    host.propagation("/d", "slave")
+    host.propagation("/d", "slave")
+    host.tmpfs("/b/in/u")
+    assert " /c/in/u " in host.mountinfo()
+
+
+def test_a_slave_of_nobody_is_private(host: FakeHost) -> None:
+    """Who leaves a group as its last member has no master."""
+    host.tmpfs("/t")
+    host.propagation("/t", "slave")
+    assert mount_at(host, "/t").optional_fields == ()
+    host.propagation("/t", "slave")
+    assert mount_at(host, "/t").optional_fields == ()
+
+
 def test_a_private_mount_spreads_nothing(host: FakeHost) -> None:
     """What is no longer shared is alone, also with what is mounted on it."""
     host.bind("/b", "/c")
