@@ -17,6 +17,7 @@ from devroot.errors import InvalidPathError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from devroot._device import DeviceNode
     from devroot._evidence import Reach
     from devroot._roots import DriverRoot
     from devroot._view import ContainerView
@@ -124,6 +125,14 @@ def _as_names(names: Iterable[str | DevicePath]) -> tuple[DevicePath, ...]:
     return paths
 
 
+def subset_of(nodes: Iterable[DeviceNode], *, exact: bool = False) -> tuple[DevicePath, ...]:
+    """Return the names below ``/dev`` that show *nodes*: see `SubsetFallback.of_devices`."""
+    paths = [node.path for node in nodes]
+    if not exact:
+        paths = [path.parents[-1] if path.parents else path for path in paths]
+    return tuple(dict.fromkeys(paths))
+
+
 @final
 @attrs.frozen
 class SubsetFallback:
@@ -146,6 +155,26 @@ class SubsetFallback:
 
     container: ContainerPath = attrs.field(converter=as_container_path)
     names: tuple[DevicePath, ...] = attrs.field(converter=_as_names)
+
+    @classmethod
+    def of_devices(
+        cls, container: str | ContainerPath, nodes: Iterable[DeviceNode], *, exact: bool = False
+    ) -> SubsetFallback:
+        """Return the fallback that shows these nodes.
+
+        Args:
+            container: P, such as ``/host-dev``.
+            nodes: such as the ``nodes`` of a `devroot.udev.DeviceCatalog`.
+            exact: whether the names are the nodes themselves. By default each is the first
+                directory below ``/dev`` on the way to the node, where there is one: a mounted
+                directory also shows the nodes that come later, and a mounted node goes stale
+                with its device.
+
+        Raises:
+            InvalidPathError: *container* is not possible, or there is no node.
+            PathKindError: *container* is a host path.
+        """
+        return cls(container, subset_of(nodes, exact=exact))
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
