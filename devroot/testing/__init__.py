@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from devroot.testing._machine import FakeDevice
     from devroot.testing._scenarios import Scenario, scenario, scenario_names
     from devroot.testing._tree import TreeFileSystem
+    from devroot.testing._udev import FakeUdev
 
 _ROOMS: Final = {
     "FakeContainer": "_container",
     "FakeDevice": "_machine",
     "FakeHost": "_host",
+    "FakeUdev": "_udev",
     "Operation": "_faults",
     "ProcessFileSystem": "_files",
     "ProcessKilled": "_faults",
@@ -37,6 +39,7 @@ __all__ = [
     "FakeContainer",
     "FakeDevice",
     "FakeHost",
+    "FakeUdev",
     "Operation",
     "ProcessFileSystem",
     "ProcessKilled",

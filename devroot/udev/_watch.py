@@ -93,7 +93,9 @@ class Event:
         return f"{words}: {self.reason}" if self.reason else words
 
 
-def watch(dev_root: DevRoot, catalog: DeviceCatalog | None = None) -> Watch:
+def watch(
+    dev_root: DevRoot, catalog: DeviceCatalog | None = None, *, replay: bool = False
+) -> Watch:
     """Follow the device nodes that come and go from the moment of *catalog* on.
 
     See `Watch` for what is told, and when.
@@ -102,6 +104,7 @@ def watch(dev_root: DevRoot, catalog: DeviceCatalog | None = None) -> Watch:
         dev_root: where the nodes are looked at from.
         catalog: what is known already, and who is asked; narrowed by `DeviceCatalog.select`, only
             such devices are told of. By default all that there are now, by udev.
+        replay: whether the devices of the catalog that are still there are told as well, first.
 
     Raises:
         NotOnHostError: what the dev root shows is stale.
@@ -110,7 +113,8 @@ def watch(dev_root: DevRoot, catalog: DeviceCatalog | None = None) -> Watch:
 
     .. versionadded:: 0.1.0
     """
-    return Watch(dev_root, DeviceCatalog.of_host() if catalog is None else catalog)
+    asked = DeviceCatalog.of_host() if catalog is None else catalog
+    return Watch(dev_root, asked, replay=replay)
 
 
 @final
@@ -124,7 +128,8 @@ class Watch:
 
     It ends with `NotOnHostError` when what the dev root shows has gone stale: the host removed
     the directory, and makes new nodes where this container does not see them. That is looked at
-    before each wait. Whoever goes on needs a new mount, so mostly a new container.
+    before each wait, after the news that has come. Whoever goes on needs a new mount, and so
+    mostly a new container.
 
     One thread at a time.
 
@@ -135,10 +140,10 @@ class Watch:
     .. versionadded:: 0.1.0
     """
 
-    def __init__(self, dev_root: DevRoot, catalog: DeviceCatalog) -> None:
+    def __init__(self, dev_root: DevRoot, catalog: DeviceCatalog, *, replay: bool = False) -> None:
         self._dev_root = dev_root
         self._before = catalog
-        self._known = {device.sysfs_path: device for device in catalog}
+        self._known = {} if replay else {device.sysfs_path: device for device in catalog}
         self._pending: deque[Event] = deque()
         self._stale: NotOnHostError | None = None
         self._monitor = catalog.context.monitor()  # hears first, so that nothing is lost
@@ -207,21 +212,28 @@ class Watch:
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._pending:
+            if self._hear(0.0):  # what has come already, before the end if it is one
+                continue
             self._require_live()
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            try:
-                news = self._monitor.receive(left)
-            except EOFError:
+            if left == 0 or not self._hear(left):
                 return None
-            except OSError as error:
-                if error.errno != errno.ENOBUFS:
-                    raise
-                self._recover()
-                continue
-            if news is None:
-                return None
-            self._take(news)
         return self._pending.popleft()
+
+    def _hear(self, timeout: float | None) -> bool:
+        """Take one piece of news, or the loss of some; False if there was none in time."""
+        try:
+            news = self._monitor.receive(timeout)
+        except EOFError:
+            return False
+        except OSError as error:
+            if error.errno != errno.ENOBUFS:
+                raise
+            self._recover()
+            return True
+        if news is not None:
+            self._take(news)
+        return news is not None
 
     def rescan(self) -> None:
         """Look again at all devices, so that what has changed is told next.
