@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import pytest
 from pyfakefs.fake_filesystem_unittest import Patcher
+from pyfakefs.helpers import reset_ids, set_gid, set_uid
 
 from devroot._local import LocalFileSystem
 from devroot._paths import ContainerPath
@@ -75,9 +76,14 @@ def opened(name: str, scratch: Path, specs: Iterable[str]) -> Generator[System, 
         return
     if name == FAKED_OS:
         with Patcher():
-            os.mkdir("/r")
-            build("/r", specs)
-            yield System(LocalFileSystem(resolver="portable"), ContainerPath("/r"))
+            set_uid(0)  # only root can make a fifo there
+            set_gid(0)
+            try:
+                os.mkdir("/r")
+                build("/r", specs)
+                yield System(LocalFileSystem(resolver="portable"), ContainerPath("/r"))
+            finally:
+                reset_ids()
         return
     resolver, _, linked = name.partition("-")
     filesystem = local(resolver)
