@@ -587,6 +587,42 @@ class Programme(RuleBasedStateMachine):
             lambda: self.real.propagation(place, kind, recursive=recursive),
         )
 
+    @rule(side=SIDES, other=SIDES, index=INDICES, to_name=NAMES)
+    def disturb(self, side: str, other: str, index: int, to_name: str) -> None:
+        """Try to remove, move or replace what something is mounted on, on this side or there."""
+        above, _, name = self.mounted(other, index).rpartition("/")
+        if not above.startswith(BASE):
+            return
+        files = self.fake.machines[side].filesystem
+
+        def attempt(files: Any, step: int) -> object:  # noqa: ANN401 - either file system
+            with files.open_directory(ContainerPath("/"), above) as directory:
+                if step == 0:
+                    return directory.unlink(name)
+                if step == 1:
+                    return directory.remove_directory(name)
+                if step == 2:
+                    return directory.rename(to_name, directory, name, replace=True)
+                return directory.rename(name, directory, to_name, replace=False)
+
+        for step in range(4):
+            self.compare(
+                side,
+                lambda: attempt(files, step),  # noqa: B023 - called at once
+                lambda: attempt(self.local, step),  # noqa: B023 - likewise
+            )
+
+    @rule(side=SIDES)
+    @precondition(there_is_room)
+    def bind_file(self, side: str) -> None:
+        """Mount a file on itself."""
+        place = f"{BASE}/c"
+        self.mounting(
+            side,
+            lambda: self.fake.bind(side, place, place, recursive=False),
+            lambda: self.real.bind(place, place, recursive=False),
+        )
+
     # What holds after every step.
 
     @invariant()

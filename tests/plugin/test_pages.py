@@ -28,7 +28,7 @@ def run(pytester: pytest.Pytester, *programmes: str) -> dict[str, int]:
 
     An installed devroot brings its plugin itself; one in a working tree has to be named.
     """
-    pytester.makepyfile("\n\n".join(programmes))
+    (pytester.path / "test_page.py").write_text("\n\n".join(programmes), encoding="utf-8")
     installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
     named = () if installed else ("-p", PLUGIN)
     return pytester.runpytest_subprocess(*named, "-p", "no:cacheprovider").parseoutcomes()
