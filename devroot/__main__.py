@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from devroot import __version__
 from devroot._cli._arguments import parse
 from devroot._cli._commands import run_demo, run_explain
+from devroot._cli._devices import run_devices
 from devroot.errors import DevRootError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.command == "demo":
             status, text = run_demo()
+        elif arguments.command == "devices":
+            status, text = run_devices(arguments, version=__version__)
         else:
             status, text = run_explain(arguments, version=__version__)
     except (DevRootError, OSError) as error:

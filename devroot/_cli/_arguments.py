@@ -43,6 +43,7 @@ def parse(argv: Sequence[str] | None, *, version: str) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"devroot {version}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_explain(commands)
+    _add_devices(commands)
     commands.add_parser(
         "demo",
         help="show a node lost in a private /dev, and the way out; needs no root",
@@ -78,6 +79,62 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="FALLBACK",
         help="what to ask next; may be given several times, see below",
     )
+    _add_view(parser)
+    parser.add_argument(
+        "--scenario",
+        choices=scenario_names(),
+        help="explain a recorded container instead of this one; it brings its own driver root,"
+        " mounts and fallback, unless others are given",
+    )
+    parser.add_argument("--json", action="store_true", help="print a document for programmes")
+
+
+def _add_devices(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "devices",
+        help="list the device nodes that the kernel has, with host and container paths",
+        description="List the device nodes that the kernel has, as sysfs knows them, and where"
+        " this container and the host have them. The nodes of NVIDIA's driver are not among them:"
+        " it does not register them.",
+        allow_abbrev=False,
+    )
+    for option, what in (
+        ("--subsystem", "subsystem"),
+        ("--driver", "driver"),
+        ("--name", "path below /dev"),
+    ):
+        parser.add_argument(
+            option,
+            action="append",
+            metavar="PATTERN",
+            help=f"only those whose {what} matches; may be given several times",
+        )
+    parser.add_argument(
+        "--vendor",
+        type=_vendor,
+        metavar="NUMBER",
+        help="only those of PCI functions of this vendor, such as 0x15b3",
+    )
+    parser.add_argument(
+        "--fallback",
+        type=_fallback,
+        action="append",
+        metavar="FALLBACK",
+        help="which dev root to look in, as for explain (root)",
+    )
+    _add_view(parser)
+    parser.add_argument(
+        "--sysfs",
+        type=_container_path,
+        metavar="DIR",
+        default=ContainerPath("/sys"),
+        help="where the sysfs to read is (%(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print a document for programmes")
+
+
+def _add_view(parser: argparse.ArgumentParser) -> None:
+    """Add what says how this container's mounts are known."""
     parser.add_argument(
         "--mount",
         type=_mount,
@@ -98,13 +155,6 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=ContainerPath("/proc"),
         help="where the procfs to read is (%(default)s)",
     )
-    parser.add_argument(
-        "--scenario",
-        choices=scenario_names(),
-        help="explain a recorded container instead of this one; it brings its own driver root,"
-        " mounts and fallback, unless others are given",
-    )
-    parser.add_argument("--json", action="store_true", help="print a document for programmes")
 
 
 def parse_fallback(text: str) -> Fallback:
@@ -155,6 +205,13 @@ def _container_path(text: str) -> ContainerPath:
         return ContainerPath(text)
     except DevRootError as error:
         raise _wrong(text, error) from error
+
+
+def _vendor(text: str) -> int:
+    try:
+        return int(text, 16 if text[:2] in {"0x", "0X"} else 10)
+    except ValueError as error:
+        raise _wrong(text, "write a number such as 0x15b3") from error
 
 
 def _wrong(text: str, error: Exception | str) -> argparse.ArgumentTypeError:
