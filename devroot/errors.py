@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from devroot._presence import NodePresence
     from devroot._report import Report
     from devroot._roots import Refusal
+    from devroot.cdi._transform import UnmappedPath
 
 __all__ = [
     "AmbiguousMajorError",
@@ -30,10 +31,12 @@ __all__ = [
     "DriverFileError",
     "DriverRootError",
     "DriverVersionError",
+    "InvalidManifestError",
     "InvalidMountError",
     "InvalidNodeError",
     "InvalidPathError",
     "InvalidSceneError",
+    "InvalidSpecError",
     "LdCacheError",
     "MajorNotFoundError",
     "MountInfoError",
@@ -49,6 +52,7 @@ __all__ = [
     "ProcMaskedError",
     "ProcUnavailableError",
     "UdevUnavailableError",
+    "UnmappedPathsError",
 ]
 
 
@@ -122,6 +126,27 @@ class InvalidMountError(DevRootError, ValueError):
         self.text = text
         self.reason = reason
         super().__init__(f"mount {text!r}: {reason}")
+
+
+class InvalidManifestError(DevRootError, ValueError):
+    """A Kubernetes object or an OCI ``config.json`` is not as it has to be.
+
+    Attributes:
+        location: the field, such as ``spec.volumes[0].hostPath.path``; empty for the whole.
+        value: what is there.
+        reason: what is wrong with it and what would be right.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("location", "value", "reason")
+
+    def __init__(self, location: str, value: object, *, reason: str) -> None:
+        self.location = location
+        self.value = value
+        self.reason = reason
+        shown = f" is {value!r}" if isinstance(value, (str, int, float)) else ""
+        super().__init__(f"{location or 'the object'}{shown}: {reason}")
 
 
 class MountInfoError(DevRootError, ValueError):
@@ -462,6 +487,52 @@ class InvalidSceneError(DevRootError, ValueError):
         self.text = text
         self.reason = reason
         super().__init__(f"{text}: {reason}")
+
+
+class InvalidSpecError(DevRootError, ValueError):
+    """A CDI spec, or a part of one, is not as the specification wants it.
+
+    Attributes:
+        location: the part, such as ``devices[0].containerEdits.deviceNodes[2].minor``; empty for
+            the spec as a whole.
+        value: what is there.
+        reason: what is wrong with it and what would be right.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("location", "value", "reason")
+
+    def __init__(self, location: str, value: object, *, reason: str) -> None:
+        self.location = location
+        self.value = value
+        self.reason = reason
+        where = location or "the spec"
+        shown = f" is {value!r}" if isinstance(value, (str, int, float)) else ""
+        super().__init__(f"{where}{shown}: {reason}")
+
+
+class UnmappedPathsError(DevRootError, LookupError):
+    """Paths in a CDI spec are on no mount that is known, so they mean nothing on the other side.
+
+    Attributes:
+        unmapped: each of them, with its location in the spec and why.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("unmapped",)
+    _SHOWN: ClassVar[int] = 20
+
+    def __init__(self, unmapped: tuple[UnmappedPath, ...]) -> None:
+        self.unmapped = unmapped
+        lines = [str(one) for one in unmapped[: self._SHOWN]]
+        if len(unmapped) > self._SHOWN:
+            lines.append(f"and {len(unmapped) - self._SHOWN} more")
+        paths = "path has" if len(unmapped) == 1 else "paths have"
+        super().__init__(
+            _lines(f"{len(unmapped)} {paths} no counterpart on the other side:", lines)
+        )
 
 
 class NodesMissingError(DevRootError, LookupError):

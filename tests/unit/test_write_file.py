@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from devroot._filesystem import Directory
+    from devroot.testing import Operation
 
 ROOT = ContainerPath("/")
 
@@ -93,7 +94,11 @@ def test_a_name_is_one_component(directory: Directory) -> None:
 def test_a_large_file_is_whole(real: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that the kernel takes in several pieces is whole in the end."""
     write = os.write
-    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:3]))
+
+    def in_pieces(descriptor: int, data: memoryview) -> int:
+        return write(descriptor, data[:3])
+
+    monkeypatch.setattr(os, "write", in_pieces)
     real.write_file("new", b"0123456789", mode=0o644)
     monkeypatch.undo()
     assert LocalFileSystem().read_bytes(real.path, "new") == b"0123456789"
@@ -146,13 +151,13 @@ def test_in_memory_somebody_elses_file_stays() -> None:
     """If the name is another file's by then, a failure does not take that away."""
     tree = TreeFileSystem()
     tree.fail("write_file.mode", errno.EPERM)
-    tree.before(
-        lambda operation: (
-            [tree.remove("/new"), tree.add("file /new 0600\ntheirs")]
-            if operation.name == "write_file.mode"
-            else None
-        )
-    )
+
+    def replace(operation: Operation) -> None:
+        if operation.name == "write_file.mode":
+            tree.remove("/new")
+            tree.add("file /new 0600\ntheirs")
+
+    tree.before(replace)
     with tree.open_directory(ROOT, "/") as directory:
         with pytest.raises(PermissionError):
             directory.write_file("new", b"x", mode=0o644)
