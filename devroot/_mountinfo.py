@@ -178,7 +178,7 @@ def refusal(line: bytes, number: int | None = None) -> MountInfoError:
     """Return the error that says what is wrong with a line."""
     fields = line.split(b" ")
     if len(fields) < 10:  # noqa: PLR2004 - six fields, the hyphen and three fields
-        reason = f"it has {len(fields)} fields where at least 10 belong; was it cut?"
+        reason = f"it has {len(fields)} of at least 10 fields; was it cut?"
     elif b"-" not in fields[6:]:
         reason = "no lone hyphen ends its optional fields"
     else:
