@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from devroot._cli._explanation import DRIVER_ROOT, State
 from devroot._evidence import Verdict
+from devroot.errors import InvalidMountError
+from devroot.kubernetes import volumes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from devroot._cli._explanation import Candidate, Explanation, Landing, Remedy
     from devroot._evidence import Reach
-    from devroot._mounts import Mount
 
 _WIDTH: Final = 80
 
@@ -32,10 +33,6 @@ _STATES: Final = {
     State.NOT_ASKED: "not asked",
 }
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/._-]+")
-_LABEL_MAX: Final = 63  # a volume has a DNS label as its name, see RFC 1123
-
-# Directories of the driver that nobody has made before a node is needed in them.
-_MADE_ON_DEMAND: Final = {"/dev/nvidia-caps", "/dev/nvidia-caps-imex-channels"}
 
 
 def render(explanation: Explanation) -> str:
@@ -116,24 +113,33 @@ def _help(explanation: Explanation) -> Iterator[str]:
 
 
 def _yaml(remedy: Remedy) -> Iterator[str]:
+    try:
+        needed = volumes(*remedy.mounts)
+    except InvalidMountError as error:
+        yield from _wrap(str(error), first="    # ")
+        return
     yield "    volumeMounts:  # of the container"
-    for mount in remedy.mounts:
-        yield f"    - name: {_volume_name(mount)}"
-        yield f"      mountPath: {_scalar(str(mount.container))}"
+    for entry in needed.volume_mounts:
+        yield from _entry(entry)
     yield "    volumes:  # of the pod"
-    for mount in remedy.mounts:
-        yield f"    - name: {_volume_name(mount)}"
-        yield "      hostPath:"
-        yield f"        path: {_scalar(str(mount.host))}"
-        if str(mount.host) == "/dev":
-            yield "        type: Directory"
-        elif str(mount.host) in _MADE_ON_DEMAND:
-            yield "        type: DirectoryOrCreate"
+    for entry in needed.volumes:
+        yield from _entry(entry)
 
 
-def _volume_name(mount: Mount) -> str:
-    words = re.sub(r"[^a-z0-9]+", "-", str(mount.host).lower()).strip("-")
-    return f"host-{words}"[:_LABEL_MAX].strip("-")
+def _entry(entry: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of an element of a list: a dictionary of texts, booleans and the like."""
+    for number, line in enumerate(_mapping(entry)):
+        yield f"    {'  ' if number else '- '}{line}"
+
+
+def _mapping(fields: dict[str, Any]) -> Iterator[str]:
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            yield f"{name}:"
+            for line in _mapping(cast("dict[str, Any]", value)):
+                yield f"  {line}"
+        else:
+            yield f"{name}: {_scalar(value) if isinstance(value, str) else json.dumps(value)}"
 
 
 def _scalar(text: str) -> str:

@@ -88,6 +88,7 @@ What would help: mount this in the pod, for --fallback host-dev:/host-dev:
     volumeMounts:  # of the container
     - name: host-dev
       mountPath: /host-dev/dev
+      mountPropagation: HostToContainer
     volumes:  # of the pod
     - name: host-dev
       hostPath:
@@ -158,6 +159,7 @@ Or mount this in the pod, for --fallback subset:/aside:nvidia-caps,nvidia0:
     volumeMounts:  # of the container
     - name: host-dev-nvidia-caps
       mountPath: /aside/dev/nvidia-caps
+      mountPropagation: HostToContainer
     - name: host-dev-nvidia0
       mountPath: /aside/dev/nvidia0
     volumes:  # of the pod
@@ -275,7 +277,7 @@ def test_bytes_that_are_no_text_are_shown(run: Run) -> None:
     )
     assert status == 3
     assert "there is no directory /p\\xff/dev" in out
-    assert 'mountPath: "/p\\udcff/dev/nvidia-caps"' in out
+    assert "# mount '/dev/nvidia-caps:/p\\udcff/dev/nvidia-caps': a manifest is UTF-8" in out
 
 
 def test_version(run: Run) -> None:

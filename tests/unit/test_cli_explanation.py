@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from devroot import (
     ContainerView,
     DriverRoot,
     Mount,
     MountInfoTable,
     MountTable,
+    kubernetes,
 )
 from devroot._cli import _json, _text
 from devroot._cli._arguments import parse_fallback
-from devroot._cli._explanation import Explanation, State, explain
+from devroot._cli._explanation import Explanation, Remedy, State, explain
 from devroot.testing import TreeFileSystem
+from tests._kubernetes import yaml
 
 ROOT_LINE = "100 99 0:50 / / rw - overlay overlay rw\n"
 PRIVATE_DEV = "101 100 0:51 / /dev rw,nosuid - tmpfs tmpfs rw,size=65536k,mode=755\n"
@@ -169,20 +169,15 @@ def test_a_mount_without_a_host_side() -> None:
     assert document["mounts"] == [{"host": None, "container": "/cache", "read_only": False}]
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/dev", "host-dev"),
-        ("/dev/nvidia-caps", "host-dev-nvidia-caps"),
-        ("/dev/Disk_A", "host-dev-disk-a"),
-        ("/dev/" + "x" * 53 + "/yy", "host-dev-" + "x" * 53),
-    ],
-)
-def test_the_name_of_a_volume(path: str, name: str) -> None:
-    """A volume has a DNS label as its name."""
-    mount = Mount(host=path, container="/p")
-    assert _text._volume_name(mount) == name
-    assert len(name) <= 63
+def test_volumes_are_those_of_the_library() -> None:
+    """The mounts that would help are printed as the very volumes that the library gives."""
+    mounts = [Mount(host="/dev/nvidia-caps", container="/my aside, #/dev")]
+    mounts += [Mount(host="/usr/lib", container="/lib", read_only=True)]
+    mounts += [Mount(host="/dev", container="/true"), Mount(host="/dev", container="/b/dev")]
+    lines = _text._yaml(Remedy(fallback="host-dev", mounts=tuple(mounts)))
+    printed = yaml.safe_load("\n".join(lines))
+    needed = kubernetes.volumes(*mounts)
+    assert printed == {"volumes": needed.volumes, "volumeMounts": needed.volume_mounts}
 
 
 def test_paths_stay_whole() -> None:

@@ -43,6 +43,12 @@ EXAMPLES: list[tuple[errors.DevRootError, type[Exception], list[str]]] = [
     (errors.PathKindError(HostPath("/x"), wanted="ContainerPath"), TypeError, ["HostPath('/x')"]),
     (errors.InvalidMountError("a:b", reason="write it so"), ValueError, ["'a:b'", "write it so"]),
     (
+        errors.InvalidManifestError("spec.volumes[0].name", "x", reason="write it so"),
+        ValueError,
+        ["spec.volumes[0].name is 'x': write it so"],
+    ),
+    (errors.InvalidManifestError("", {}, reason="it is empty"), ValueError, ["object: it is"]),
+    (
         errors.MountInfoError("it was cut", line_number=3, line="36 35"),
         ValueError,
         ["line 3", "it was cut", "36 35"],
