@@ -270,11 +270,14 @@ def test_gone_meanwhile(root: ContainerPath, monkeypatch: pytest.MonkeyPatch) ->
     assert error_of(partial(filesystem.resolve, root, "l")) == expected
 
 
-def test_moved_out_meanwhile(root: ContainerPath, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("outside", ["outside", "r-beside"])
+def test_moved_out_meanwhile(
+    root: ContainerPath, monkeypatch: pytest.MonkeyPatch, outside: str
+) -> None:
     """A directory that leaves the root just after it was found is not an answer."""
     filesystem = _systems.local("openat2")
     kernel = Kernel(monkeypatch, error=0)
-    kernel.after = lambda: os.rename(root / "d", root.parent / "outside")
+    kernel.after = lambda: os.rename(root / "d", root.parent / outside)
     expected = ENOENT, str(root / "d")
     assert error_of(partial(filesystem.resolve, root, "d")) == expected
 

@@ -211,6 +211,20 @@ def test_owners(real: Directory) -> None:
     assert (status.mode, status.uid, status.gid) == (0o6755, 3, 5)
 
 
+def test_closed_until_complete(real: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until a directory has its mode, nobody but its maker may look into it."""
+    modes: list[int] = []
+    chmod = os.chmod
+
+    def look_then_change(path: str, mode: int) -> None:
+        modes.append(real.lstat("new").mode)
+        chmod(path, mode)
+
+    monkeypatch.setattr(os, "chmod", look_then_change)
+    real.make_directory("new", mode=0o777, **ME)
+    assert [mode & 0o077 for mode in modes] == [0]
+
+
 def test_nothing_is_replaced(each: Directory) -> None:
     """Making something under a name that exists fails, even if that is a dangling link."""
     for name in ("file", "dangling"):
@@ -321,9 +335,11 @@ def test_mend_another_file(each: Directory) -> None:
 
 
 def test_mend_another_number(each: Directory) -> None:
-    """An inode that was given to another node meanwhile is ``ESTALE`` as well."""
-    expected = attrs.evolve(each.lstat("fifo"), minor=1)
-    assert fails(each, "fifo", partial(each.mend, "fifo", expected=expected, mode=0o666)) == ESTALE
+    """An inode that was given to another file meanwhile is ``ESTALE`` as well."""
+    now = each.lstat("fifo")
+    for expected in (attrs.evolve(now, minor=1), attrs.evolve(now, type=FileType.REGULAR)):
+        mend = partial(each.mend, "fifo", expected=expected, mode=0o666)
+        assert fails(each, "fifo", mend) == ESTALE
 
 
 def test_mend_a_link(each: Directory) -> None:

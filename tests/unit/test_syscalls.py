@@ -6,7 +6,7 @@ import ctypes
 import os
 import subprocess
 import sys
-from errno import EEXIST, EINVAL, ENOENT, ENOSYS
+from errno import EEXIST, EINVAL, ELOOP, ENOENT, ENOSYS
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,15 @@ def test_openat2_fails(directory: int, path: bytes, flags: int, number: int) -> 
     with pytest.raises(OSError, match=os.strerror(number)) as caught:
         _syscalls.openat2(directory, path, flags=flags)
     assert caught.value.errno == number
+
+
+def test_openat2_and_magic_links() -> None:
+    """A link of procfs that leads to a file without a look at its path is not followed."""
+    _systems.local("openat2")
+    proc = os.open("/proc", os.O_PATH)
+    with pytest.raises(OSError, match=os.strerror(ELOOP)):
+        _syscalls.openat2(proc, b"self/exe", flags=os.O_PATH)
+    os.close(proc)
 
 
 @pytest.mark.parametrize("name", ["mips64", "alpha", "ia64"])
