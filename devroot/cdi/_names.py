@@ -21,7 +21,7 @@ def split_kind(kind: object, *, location: str = "kind") -> tuple[str, str]:
 
     The rules are those of "Kind" in the CDI specification and of the library that runtimes read
     specs with: ASCII letters, digits, ``.``, ``_`` and ``-``, a letter first and no punctuation
-    last. A name of one letter is refused: that library crashes on it up to version 0.8.
+    last. A name of one letter is refused: podman 4.3, say, crashes on it.
 
     Raises:
         InvalidSpecError: *kind* is no such kind.

@@ -11,6 +11,8 @@ from devroot.cdi import UnmappedPath
 from devroot.errors import DevRootError, InvalidSpecError, UnmappedPathsError
 
 ONE = UnmappedPath(location="devices[0].containerEdits", path="/x", reason="it is on no mount")
+UNMAPPED = """1 path has no counterpart on the other side:
+  - devices[0].containerEdits: it is on no mount"""
 EXAMPLES: list[tuple[DevRootError, type[Exception], str]] = [
     (
         InvalidSpecError("devices[0].name", "-", reason="it is odd"),
@@ -21,8 +23,7 @@ EXAMPLES: list[tuple[DevRootError, type[Exception], str]] = [
     (
         UnmappedPathsError((ONE,)),
         LookupError,
-        "1 path has no counterpart on the other side:\n"
-        "  - devices[0].containerEdits: it is on no mount",
+        UNMAPPED,
     ),
 ]
 
