@@ -41,13 +41,13 @@ def _hiding(view: ContainerView, sysfs: ContainerPath) -> Iterator[str]:
     try:
         mount = view.mountinfo.covering(view.locate(sysfs))
         if mount is None or mount.fstype != "sysfs":
-            there = "nothing is mounted" if mount is None else f"a {mount.fstype} is"
-            yield f"{there} at {sysfs}, and no sysfs"
+            there = "nothing" if mount is None else mount.fstype
+            yield f"{there} is mounted at {sysfs}, and no sysfs"
             return
         root = mount.mount_point
         for below in view.mountinfo.below(sysfs):
             if any(below.mount_point.is_relative_to(root / name) for name in _DEVICES):
-                yield f"a {below.fstype} is mounted over {below.mount_point}"
+                yield f"{below.fstype} is mounted over {below.mount_point}"
     except MountInfoError as error:
         yield f"what is mounted at {sysfs} cannot be told: {error}"
 
