@@ -159,8 +159,7 @@ def copy_nodes(source: Spot, target: Inode, volume: Volume) -> None:
         if name in NOT_COPIED:
             continue
         if inode.is_directory:
-            if not target.has(name):
-                target.add(name, volume.new(FileType.DIRECTORY, mode=inode.mode))
+            target.add(name, volume.new(FileType.DIRECTORY, mode=inode.mode))
             copy_nodes(below, target.child(name), volume)
         elif inode.type in {FileType.CHARACTER, FileType.BLOCK} and not target.has(name):
             copy = volume.new(inode.type, mode=inode.mode)

@@ -428,10 +428,9 @@ class MountKernel:
                         self._enslave(slave, master)
         if kind == "private":
             self._free(mount)
-        elif group is not None and master != mount.master:
+        elif master is not None and master != mount.master:
             self._free(mount)
-            if master is not None:
-                self._enslave(mount, master)
+            self._enslave(mount, master)
 
 
 def path_below(mount: VfsMount, root: Spot) -> str | None:
@@ -444,8 +443,8 @@ def path_below(mount: VfsMount, root: Spot) -> str | None:
     while (spot.mount, spot.entry) != (root.mount, root.entry):
         if spot.entry is spot.mount.root:
             parent, point = spot.mount.parent, spot.mount.point
-            if parent is None or point is None:
-                return None
+            assert parent is not None  # noqa: S101 - the root is reached before
+            assert point is not None  # noqa: S101 - likewise
             spot = Spot(parent, point)
             continue
         parent_inode = spot.entry.parent

@@ -267,6 +267,20 @@ def test_what_spreads_goes_below_what_is_there(host: FakeHost) -> None:
     assert container.mountinfo().count(" /b/t ") == 1
 
 
+def test_a_stack_that_spreads_goes_below_as_a_whole(host: FakeHost) -> None:
+    """What stands there already stands on the uppermost mount of what comes."""
+    container = host.container(mounts=["/b:/b:rslave"])
+    host.directory("/b/t")
+    container.tmpfs("/b/t")
+    container.file("/b/t/own")
+    host.tmpfs("/")
+    host.bind("/", "/b/t", recursive=True)
+    assert container.has("/b/t/own")
+    container.unmount("/b/t")
+    assert not container.has("/b/t/own")
+    assert container.mountinfo().count(" /b/t ") == 2
+
+
 def test_what_is_in_use_elsewhere_stays(host: FakeHost) -> None:
     """A copy on which the container has mounted something of its own stays when the other goes."""
     container = host.container(mounts=["/b:/b:rslave"])
