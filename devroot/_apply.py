@@ -10,15 +10,16 @@ import attrs
 
 from devroot._advice import DirectoryDeletedError, Doing, advice
 from devroot._bulk import publish_nodes
-from devroot._places import ATTEMPTS, Places, os_error, require_alive, sweep
+from devroot._places import ATTEMPTS, os_error, require_alive, sweep
 from devroot._plan import look
 from devroot._report import Ending, Report, Result, ending_of
 from devroot._steps import ACTING, Action
 from devroot.errors import NodeError
 
 if TYPE_CHECKING:
+    from devroot._bulk import Member
     from devroot._filesystem import Directory, FileStatus
-    from devroot._places import Place
+    from devroot._places import Place, Places
     from devroot._steps import Group, Plan, Step
 
 _CREATED: Final = Ending(Result.CREATED)
@@ -32,26 +33,29 @@ _MOUNTS_CHANGED: Final = (
 )
 
 
-def carry_out(plan: Plan, *, fresh: bool) -> Report:
+def carry_out(plan: Plan, places: Places, *, fresh: bool) -> Report:
     """Act upon each node that needs it, and raise if one of them failed.
 
     Args:
         plan: what to do.
+        places: where; they are closed then.
         fresh: whether the plan was made a moment ago. Then whatever changed since is dealt with
             as the plan would have done; else nothing is done that the plan does not say.
 
     Raises:
         NodeError: a node failed, or this run left something behind; it has the report.
     """
-    run = _Run(plan, fresh=fresh)
+    run = _Run(plan, places, fresh=fresh)
     run.sweep()
     run.settle()
+    places.close()
+    own = tuple(places.left_behind)
     report = Report(
         steps=plan.work.steps,
-        leftovers=tuple(f"{error.filename}: {error.strerror}" for error in run.left_behind),
+        leftovers=tuple(f"{error.filename}: {error.strerror}" for error in (*run.abandoned, *own)),
         endings=run.endings,
     )
-    run.complain(report)
+    run.complain(report, own)
     return report
 
 
@@ -60,62 +64,48 @@ class _Run:
 
     Attributes:
         endings: how each node ended that was acted upon.
-        left_behind: why something could not be cleaned up.
+        abandoned: why something that another run left could not be cleaned up.
     """
 
-    def __init__(self, plan: Plan, *, fresh: bool) -> None:
+    def __init__(self, plan: Plan, places: Places, *, fresh: bool) -> None:
         self._plan = plan
-        self._dev_root = plan.dev_root
+        self._places = places
         self._work = plan.work
         self._steps = plan.work.steps
         self._job = plan.work.job
         self._fresh = fresh
         self._causes: dict[int, OSError] = {}
-        self._own_left_behind: list[OSError] = []
         self._doing = Doing.LOOK
         self._name = ""
         self._made = False
         self.endings: dict[int, Ending] = {}
-        self.left_behind: list[OSError] = []
+        self.abandoned: list[OSError] = []
 
     def sweep(self) -> None:
         """Remove working directories of runs that were killed; see `sweep`."""
-        if not self._work.leftovers:
-            return
-        try:
-            with Places(self._dev_root.open_dev()) as places:
-                for names in sorted(self._work.leftovers):
-                    directory = places.enter(names).directory
-                    for name in self._work.leftovers[names]:
-                        try:
-                            sweep(directory, name)
-                        except OSError as error:
-                            self.left_behind.append(error)
-        except OSError as error:
-            self.left_behind.append(error)
+        for names, working in sorted(self._work.leftovers.items()):
+            for name in working:
+                try:
+                    sweep(self._places.enter(names).directory, name)
+                except OSError as error:
+                    self.abandoned.append(error)
 
     def settle(self) -> None:
         """Act upon every node that needs it."""
-        if self._fresh and not self._plan.changes:
-            return
-        todo: list[tuple[Group, list[tuple[int, str]]]] = []
-        for group in self._work.groups:
-            members = [member for member in group.members if self._concerns(member[0])]
+        steps = self._steps
+        acting = steps.missing | {
+            index for index, step in steps.told.items() if step.action in ACTING
+        }
+        for group in self._work.groups if acting or not self._fresh else ():
+            members = group.members
+            if self._fresh:
+                members = [member for member in members if member[0] in acting]
+            else:
+                members = [member for member in members if self._may_act(member[0])]
             if members:
-                todo.append((group, members))
-        try:
-            dev = self._dev_root.open_dev()
-        except OSError as error:
-            for _, members in todo:
-                self._fail_all(members, error)
-            return
-        with Places(dev) as places:
-            for group, members in todo:
-                self._settle_group(places, group, members)
-        self._own_left_behind = places.left_behind
-        self.left_behind += places.left_behind
+                self._settle_group(group, members)
 
-    def complain(self, report: Report) -> None:
+    def complain(self, report: Report, left_behind: tuple[OSError, ...]) -> None:
         """Raise if a node failed, or if this run left something behind.
 
         Raises:
@@ -124,11 +114,11 @@ class _Run:
         failed = report.first_failure()
         if failed is not None:
             index, outcome = failed
-            filename = str(self._dev_root.dev / outcome.path.below_dev)
+            filename = str(self._plan.dev_root.dev / outcome.path.below_dev)
             raise NodeError(
                 outcome.errno, outcome.reason, filename, report=report
             ) from self._causes.get(index)
-        for error in self._own_left_behind:
+        for error in left_behind:
             reason = (
                 "no node failed, but the working directory could not be removed"
                 f" ({error.strerror}); the next run tries again"
@@ -137,34 +127,36 @@ class _Run:
                 error.errno or errno.EIO, reason, str(error.filename), report=report
             ) from error
 
-    def _concerns(self, index: int) -> bool:
+    def _may_act(self, index: int) -> bool:
+        """Whether an old plan does not rule it out that something is done about the node."""
         action = self._steps.action(index)
-        return action in ACTING or (action is Action.KEEP and not self._fresh)
+        return action in ACTING or action is Action.KEEP
 
-    def _settle_group(self, places: Places, group: Group, members: list[tuple[int, str]]) -> None:
+    def _settle_group(self, group: Group, members: list[Member]) -> None:
         """Act upon the nodes of one directory."""
-        make = any(self._steps.action(index) is Action.CREATE for index, _ in members)
+        make = any(self._steps.action(index) is Action.CREATE for index, _, _ in members)
         try:
-            place = places.enter(group.names, make=make)
+            place = self._places.enter(group.names, make=make)
             _require_device(place.directory, self._work.devices[group.names])
         except OSError as error:
-            self._fail_all(members, error, Doing.DIRECTORY if make else Doing.LOOK)
+            doing = Doing.DIRECTORY if make else Doing.LOOK
+            for index, _, _ in members:
+                self._fail(index, error, doing)
             return
         done = self._create_many(place, members)
-        for index, name in members:
+        for index, name, _ in members:
             if index not in done:
                 self._settle(place, index, name)
 
-    def _create_many(self, place: Place, members: list[tuple[int, str]]) -> set[int]:
+    def _create_many(self, place: Place, members: list[Member]) -> set[int]:
         """Make what is missing the quick way; whatever that cannot do is left to `_settle`."""
-        missing, nodes = self._steps.missing, self._steps.nodes
-        made = [(index, name) for index, name in members if index in missing]
-        named = [(name, nodes[index]) for index, name in made]
+        missing = self._steps.missing
+        made = [member for member in members if member[0] in missing]
         try:
-            failed = publish_nodes(place.work, named, place.directory) if named else []
+            failed = publish_nodes(place.work, made, place.directory) if made else []
         except OSError:
             return set()
-        done = {index for index, _ in made} - {made[position][0] for position in failed}
+        done = {index for index, _, _ in made} - {made[position][0] for position in failed}
         self.endings.update(dict.fromkeys(done, _CREATED))
         return done
 
@@ -272,12 +264,6 @@ class _Run:
         if foreseen:
             return step
         return attrs.evolve(step, action=Action.CONFLICT, reason=_CHANGED, errno=errno.ESTALE)
-
-    def _fail_all(
-        self, members: list[tuple[int, str]], error: OSError, doing: Doing = Doing.LOOK
-    ) -> None:
-        for index, _ in members:
-            self._fail(index, error, doing)
 
     def _fail(self, index: int, error: OSError, doing: Doing, place: Place | None = None) -> None:
         """Note that a node failed, and what to change."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from devroot._device import DeviceNode
     from devroot._filesystem import Directory, FileStatus
 
-    Named = tuple[str, DeviceNode]
-    """A name in a directory, and the node that is to be there."""
+    Member = tuple[int, str, DeviceNode]
+    """The place of a node among all, its name in its directory, and the node."""
 
 _NODE: Final = "node"
 
@@ -25,11 +25,11 @@ _NODE: Final = "node"
 class BulkDirectory(Protocol):
     """A `Directory` that has a quick way of its own; no directory needs to have it."""
 
-    def right_nodes(self, nodes: Sequence[Named], /) -> list[bool]:
+    def right_nodes(self, nodes: Sequence[Member], /) -> list[bool]:
         """Say of each name whether exactly that node is there; False also in doubt."""
         ...
 
-    def publish_nodes(self, nodes: Sequence[Named], to: Directory, /) -> list[int]:
+    def publish_nodes(self, nodes: Sequence[Member], to: Directory, /) -> list[int]:
         """Make each node complete in this directory, and then link it to its name in *to*.
 
         Nobody else may look into this directory. What could not be linked is not left in it.
@@ -40,14 +40,14 @@ class BulkDirectory(Protocol):
         ...
 
 
-def right_nodes(directory: Directory, nodes: Sequence[Named]) -> list[bool]:
+def right_nodes(directory: Directory, nodes: Sequence[Member]) -> list[bool]:
     """Say of each name in *directory* whether exactly that node is there; False also in doubt."""
     if isinstance(directory, BulkDirectory):
         return directory.right_nodes(nodes)
-    return [_is_right(directory, name, node) for name, node in nodes]
+    return [_is_right(directory, name, node) for _, name, node in nodes]
 
 
-def publish_nodes(work: Directory, nodes: Sequence[Named], to: Directory) -> list[int]:
+def publish_nodes(work: Directory, nodes: Sequence[Member], to: Directory) -> list[int]:
     """Make each node complete in *work*, where nobody else looks, and link it to its name in *to*.
 
     Returns:
@@ -57,7 +57,7 @@ def publish_nodes(work: Directory, nodes: Sequence[Named], to: Directory) -> lis
         return work.publish_nodes(nodes, to)
     return [
         position
-        for position, (name, node) in enumerate(nodes)
+        for position, (_, name, node) in enumerate(nodes)
         if not _is_published(work, name, node, to)
     ]
 

@@ -16,13 +16,12 @@ from devroot._filesystem import FileType
 from devroot._jobs import describe
 from devroot._mknod import run
 from devroot._paths import DevicePath
-from devroot._plan import make_plan
 from devroot._steps import Action, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from devroot._bulk import Named
+    from devroot._bulk import Member
     from devroot._device import DeviceNode
     from devroot._filesystem import Directory, FileStatus
     from devroot._report import Report
@@ -54,7 +53,7 @@ def char_links(dev_root: DevRoot, nodes: Iterable[DeviceNode], *, dry_run: bool 
 
     .. versionadded:: 0.1.0
     """
-    return run(make_plan(dev_root, nodes, LinkNodes(dev_root)), dry_run=dry_run)
+    return run(dev_root, nodes, LinkNodes(dev_root), dry_run=dry_run)
 
 
 @attrs.frozen
@@ -69,7 +68,7 @@ class LinkNodes:
         """Return the name of the link."""
         return DevicePath(f"{_DIRECTORIES[node.type]}/{node.major}:{node.minor}")
 
-    def right(self, directory: Directory, nodes: Sequence[Named]) -> list[bool]:
+    def right(self, directory: Directory, nodes: Sequence[Member]) -> list[bool]:
         """Leave it to `decide`, which has to look at the node as well."""
         del directory
         return [False] * len(nodes)

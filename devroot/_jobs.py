@@ -17,7 +17,7 @@ from devroot.errors import MountInfoError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from devroot._bulk import Named
+    from devroot._bulk import Member
     from devroot._device import DeviceNode
     from devroot._filesystem import Directory, FileStatus
     from devroot._mounttree import MountInfoTable
@@ -47,7 +47,7 @@ class Job(Protocol):
         """Return the name that is changed for *node*."""
         ...
 
-    def right(self, directory: Directory, nodes: Sequence[Named]) -> list[bool]:
+    def right(self, directory: Directory, nodes: Sequence[Member]) -> list[bool]:
         """Say of each name, which was there a moment ago, whether it is right; False in doubt."""
         ...
 
@@ -88,7 +88,7 @@ class MakeNodes:
         """Whether nobody withholds the node."""
         return self.touch_withheld or not node.withheld
 
-    def right(self, directory: Directory, nodes: Sequence[Named]) -> list[bool]:
+    def right(self, directory: Directory, nodes: Sequence[Member]) -> list[bool]:
         """Say of each name whether it is exactly the node; False in doubt."""
         return right_nodes(directory, nodes)
 
@@ -162,7 +162,7 @@ class RemoveNodes:
         del node
         return False
 
-    def right(self, directory: Directory, nodes: Sequence[Named]) -> list[bool]:
+    def right(self, directory: Directory, nodes: Sequence[Member]) -> list[bool]:
         """Say that nothing is right, for the names are there."""
         del directory
         return [False] * len(nodes)

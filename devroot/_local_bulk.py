@@ -12,7 +12,7 @@ from devroot._local_directory import NamedDirectory, check_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from devroot._bulk import Named
+    from devroot._bulk import Member
     from devroot._filesystem import Directory
 
 _FORMATS: Final = {"c": stat.S_IFCHR, "b": stat.S_IFBLK}
@@ -24,11 +24,11 @@ class BulkNamedDirectory(NamedDirectory):
 
     __slots__ = ()
 
-    def right_nodes(self, nodes: Sequence[Named], /) -> list[bool]:
+    def right_nodes(self, nodes: Sequence[Member], /) -> list[bool]:
         """See `BulkDirectory.right_nodes`: one lstat(2) for each."""
         lstat, makedev, dir_fd = os.lstat, os.makedev, self._dir_fd
         right: list[bool] = []
-        for name, node in nodes:
+        for _, name, node in nodes:
             if "/" in name:
                 check_name(name)
             try:
@@ -44,7 +44,7 @@ class BulkNamedDirectory(NamedDirectory):
                 )
         return right
 
-    def publish_nodes(self, nodes: Sequence[Named], to: Directory, /) -> list[int]:
+    def publish_nodes(self, nodes: Sequence[Member], to: Directory, /) -> list[int]:
         """See `BulkDirectory.publish_nodes`: four system calls for most nodes.
 
         Owner and mode are set by name, for nobody else looks into this directory. The mode is
@@ -58,7 +58,7 @@ class BulkNamedDirectory(NamedDirectory):
         mknod, chmod, link, unlink, makedev = os.mknod, os.chmod, os.link, os.unlink, os.makedev
         owner: tuple[int, int] | None = None
         failed: list[int] = []
-        for position, (name, node) in enumerate(nodes):
+        for position, (_, name, node) in enumerate(nodes):
             if "/" in name:
                 check_name(name)
             mode = node.mode

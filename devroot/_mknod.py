@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from devroot._apply import carry_out
 from devroot._jobs import RemoveNodes
-from devroot._plan import make_plan, plan
+from devroot._places import Places
+from devroot._plan import make_nodes, make_plan
 from devroot._report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from devroot._device import DeviceNode
-    from devroot._jobs import OnConflict
+    from devroot._jobs import Job, OnConflict
     from devroot._roots import DevRoot
     from devroot._steps import Plan
 
@@ -60,8 +61,8 @@ def mknod(
 
     .. versionadded:: 0.1.0
     """
-    planned = plan(dev_root, nodes, on_conflict=on_conflict, touch_withheld=touch_withheld)
-    return run(planned, dry_run=dry_run)
+    job = make_nodes(dev_root, on_conflict=on_conflict, touch_withheld=touch_withheld)
+    return run(dev_root, nodes, job, dry_run=dry_run)
 
 
 def apply(plan: Plan) -> Report:
@@ -83,7 +84,8 @@ def apply(plan: Plan) -> Report:
 
     .. versionadded:: 0.1.0
     """
-    return carry_out(plan, fresh=False)
+    with Places(plan.dev_root.open_dev) as places:
+        return carry_out(plan, places, fresh=False)
 
 
 def remove(
@@ -120,15 +122,17 @@ def remove(
     .. versionadded:: 0.1.0
     """
     job = RemoveNodes(touch_withheld=touch_withheld)
-    return run(make_plan(dev_root, nodes, job), dry_run=dry_run)
+    return run(dev_root, nodes, job, dry_run=dry_run)
 
 
-def run(plan: Plan, *, dry_run: bool) -> Report:
-    """Carry out a plan that was made a moment ago, and go on where things changed since.
+def run(dev_root: DevRoot, nodes: Iterable[DeviceNode], job: Job, *, dry_run: bool) -> Report:
+    """Plan *job* for the nodes and carry it out, going on where things change meanwhile.
 
     Raises:
-        NodeError: as from `mknod`.
+        NodeError: as from `mknod`; likewise its other errors.
     """
-    if dry_run:
-        return Report(steps=plan.work.steps, dry_run=True)
-    return carry_out(plan, fresh=True)
+    with Places(dev_root.open_dev) as places:
+        plan = make_plan(dev_root, nodes, job, places)
+        if dry_run:
+            return Report(steps=plan.work.steps, dry_run=True)
+        return carry_out(plan, places, fresh=True)

@@ -3,7 +3,8 @@
 What is made is completed where nobody else looks: in a directory with mode 0700 inside the
 target directory, so that it is on the same mount and can be published by one system call. The
 maker holds it by a flock(2) lock. A lock ends with its process, however that ends, so whoever
-gets the lock of a working directory knows that nobody works in it any more, and removes it.
+gets the lock of a working directory knows that nobody works in it any more, and removes it. A
+new directory has such a name too until it is complete and gets its own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Final, final
 from devroot._advice import DirectoryDeletedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from typing_extensions import Self
 
@@ -27,7 +28,6 @@ _PREFIX: Final = ".devroot-"
 _NAME: Final = re.compile(re.escape(_PREFIX) + r"[0-9a-f]{16}")
 _WORKING_MODE: Final = 0o700
 _DIRECTORY_MODE: Final = 0o755
-_NEW_DIRECTORY: Final = "directory"
 
 ATTEMPTS: Final = 64
 """How often to try again when another process was faster, before that is an error.
@@ -35,6 +35,10 @@ ATTEMPTS: Final = 64
 Each attempt fails only if somebody acted on the very name in between, so that an honest crowd
 never comes near it.
 """
+
+
+def _new_name() -> str:
+    return _PREFIX + os.urandom(8).hex()
 
 
 def leftovers(names: Iterable[str]) -> tuple[str, ...]:
@@ -45,7 +49,7 @@ def leftovers(names: Iterable[str]) -> tuple[str, ...]:
 def sweep(directory: Directory, name: str) -> None:
     """Remove the working directory *name*, unless somebody still works in it.
 
-    Only a directory is touched that has the name, the owner and the mode that this library gives
+    Only a directory is touched that has the name, the owner and a mode that this library gives
     it. Whoever made it cannot lose it: it is locked from the moment when its maker has looked
     whether it still is there.
 
@@ -54,26 +58,27 @@ def sweep(directory: Directory, name: str) -> None:
     """
     with suppress(FileNotFoundError):  # its maker, or another cleaner, was faster
         found = directory.lstat(name)
-        if not found.is_directory or found.mode & 0o077 or found.uid not in {0, os.geteuid()}:
+        if (
+            not found.is_directory
+            or found.uid not in {0, os.geteuid()}
+            or (found.mode & 0o077 and found.mode != _DIRECTORY_MODE)
+        ):
             return
         with directory.open_directory(name) as abandoned:
-            if abandoned.try_lock() and _is_at(directory, name, abandoned):
-                _empty(abandoned)
-                directory.remove_directory(name)
+            if abandoned.try_lock() and directory.lstat(name).same_file(abandoned.status()):
+                _remove(directory, name, abandoned)
 
 
-def _is_at(directory: Directory, name: str, opened: Directory) -> bool:
-    """Whether *name* still leads to the directory that is open."""
-    return directory.lstat(name).same_file(opened.status())
-
-
-def _empty(directory: Directory) -> None:
-    """Remove what is in a working directory: finished or half-made nodes and new directories."""
-    for name in directory.names():
-        if directory.lstat(name).is_directory:
-            directory.remove_directory(name)
-        else:
-            directory.unlink(name)
+def _remove(directory: Directory, name: str, opened: Directory) -> None:
+    """Remove a working directory with what is in it: finished and half-made nodes and links."""
+    try:
+        directory.remove_directory(name)
+    except OSError as error:
+        if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+            raise
+        for each in opened.names():
+            opened.unlink(each)
+        directory.remove_directory(name)
 
 
 def _discard(directory: Directory, name: str) -> None:
@@ -96,7 +101,7 @@ class Workplace:
         """
         self._target = target
         for _ in range(ATTEMPTS):
-            self._name = _PREFIX + os.urandom(8).hex()
+            self._name = _new_name()
             if self._make():
                 taken = self._take()
                 if taken is not None:
@@ -123,7 +128,7 @@ class Workplace:
         with suppress(FileNotFoundError), ExitStack() as undo:
             undo.callback(_discard, self._target, self._name)
             directory = undo.enter_context(self._target.open_directory(self._name))
-            if directory.try_lock() and _is_at(self._target, self._name, directory):
+            if directory.try_lock() and directory.status().links:
                 undo.pop_all()
                 return directory
         return None
@@ -135,18 +140,19 @@ class Workplace:
             OSError: that failed, and something is left behind.
         """
         with self.directory:
-            _empty(self.directory)
-            self._target.remove_directory(self._name)
+            _remove(self._target, self._name, self.directory)
 
 
 @final
 class Place:
     """A directory of the dev root that is open, with its working directory once one is needed."""
 
-    __slots__ = ("_refusal", "_work", "directory")
+    __slots__ = ("_left_behind", "_refusal", "_work", "directory")
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: Directory, left_behind: list[OSError]) -> None:
+        """Take the open *directory* over; what cannot be cleaned up is added to *left_behind*."""
         self.directory = directory
+        self._left_behind = left_behind
         self._work: Workplace | None = None
         self._refusal: tuple[int, str, str] | None = None
 
@@ -170,27 +176,37 @@ class Place:
     def make_directory(self, name: str) -> None:
         """Make the directory *name*, 0755 and root's whatever the umask; another's will do too.
 
+        It is complete before it gets its name. Nobody holds it until then: if somebody's `sweep`
+        takes it for a leftover, this does nothing, and has to be done again.
+
         Raises:
             OSError: it cannot be made.
         """
-        work = self.work
+        new = _new_name()
         try:
-            work.make_directory(_NEW_DIRECTORY, mode=_DIRECTORY_MODE)
-            work.rename(_NEW_DIRECTORY, self.directory, name, replace=False)
-        except OSError as error:
-            _discard(work, _NEW_DIRECTORY)
-            if not isinstance(error, FileExistsError):
+            self.directory.make_directory(new, mode=_DIRECTORY_MODE)
+            self.directory.rename(new, self.directory, name, replace=False)
+        except BaseException as error:
+            try:
+                _discard(self.directory, new)
+            except OSError as left:
+                self._left_behind.append(left)
+            if isinstance(error, FileNotFoundError):
+                require_alive(self.directory)
+            elif not isinstance(error, FileExistsError):
                 raise
 
     def close(self) -> None:
-        """Remove the working directory and give the handle back.
-
-        Raises:
-            OSError: something is left behind.
-        """
+        """Remove the working directory and give the handle back."""
         with self.directory:
             if self._work is not None:
-                self._work.close()
+                self._clean_up(self._work)
+
+    def _clean_up(self, work: Workplace) -> None:
+        try:
+            work.close()
+        except OSError as error:
+            self._left_behind.append(error)
 
 
 @final
@@ -198,10 +214,15 @@ class Places:
     """The open directories from ``dev`` down to the one at hand.
 
     Whoever enters directories in the order of their paths opens each once.
+
+    Attributes:
+        left_behind: what could not be cleaned up so far.
     """
 
-    def __init__(self, dev: Directory) -> None:
-        self._stack = [Place(dev)]
+    def __init__(self, open_dev: Callable[[], Directory]) -> None:
+        """Know how to open ``dev``, which is done when the first directory is entered."""
+        self._open_dev = open_dev
+        self._stack: list[Place] = []
         self._names: list[str] = []
         self.left_behind: list[OSError] = []
 
@@ -209,6 +230,10 @@ class Places:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give all handles back, and remove the working directories."""
         self._leave(-1)
 
     def descend(self, names: tuple[str, ...]) -> int:
@@ -220,6 +245,8 @@ class Places:
         Raises:
             OSError: one of them cannot be opened, or is no directory.
         """
+        if not self._stack:
+            self._push(self._open_dev())
         common = 0
         for ours, theirs in zip(self._names, names, strict=False):
             if ours != theirs:
@@ -231,8 +258,7 @@ class Places:
                 directory = self._stack[-1].directory.open_directory(name)
             except FileNotFoundError:
                 break
-            self._stack.append(Place(directory))
-            self._names.append(name)
+            self._push(directory, name)
         return len(self._names)
 
     def trail(self) -> Iterator[tuple[tuple[str, ...], Directory]]:
@@ -255,18 +281,21 @@ class Places:
             here = self._stack[-1]
             if depth == len(names):
                 return here
+            name = names[depth]
             if not make:
-                raise os_error(errno.ENOENT, here.directory, names[depth])
-            here.make_directory(names[depth])
+                raise os_error(errno.ENOENT, here.directory, name)
+            here.make_directory(name)
         raise os_error(errno.EAGAIN, self._stack[-1].directory, names[-1])
 
+    def _push(self, directory: Directory, *name: str) -> None:
+        self._stack.append(Place(directory, self.left_behind))
+        self._names += name
+
     def _leave(self, depth: int) -> None:
-        """Close what is deeper than *depth*; what cannot be cleaned up is noted."""
+        """Close what is deeper than *depth*."""
         while len(self._stack) > depth + 1:
             try:
                 self._stack.pop().close()
-            except OSError as error:
-                self.left_behind.append(error)
             except BaseException:
                 self._leave(depth)
                 raise

@@ -20,6 +20,7 @@ from devroot.errors import InvalidNodeError, OutsideSubsetError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from devroot._bulk import Member
     from devroot._device import DeviceNode
     from devroot._filesystem import Directory, FileStatus
     from devroot._jobs import Job, OnConflict
@@ -70,31 +71,40 @@ def plan(
 
     .. versionadded:: 0.1.0
     """
+    job = make_nodes(dev_root, on_conflict=on_conflict, touch_withheld=touch_withheld)
+    with Places(dev_root.open_dev) as places:
+        return make_plan(dev_root, nodes, job, places)
+
+
+def make_nodes(dev_root: DevRoot, *, on_conflict: OnConflict, touch_withheld: bool) -> MakeNodes:
+    """Return the job of having nodes there, as `plan` describes it.
+
+    Raises:
+        InvalidNodeError: *on_conflict* is another word.
+    """
     if on_conflict not in ON_CONFLICT:
         field = "on_conflict"
         raise InvalidNodeError(field, on_conflict, reason=f"it is one of {', '.join(ON_CONFLICT)}")
-    job = MakeNodes(
+    return MakeNodes(
         mountinfo=dev_root.view.mountinfo, on_conflict=on_conflict, touch_withheld=touch_withheld
     )
-    return make_plan(dev_root, nodes, job)
 
 
-def make_plan(dev_root: DevRoot, nodes: Iterable[DeviceNode], job: Job) -> Plan:
-    """Say what *job* is to do about each node.
+def make_plan(dev_root: DevRoot, nodes: Iterable[DeviceNode], job: Job, places: Places) -> Plan:
+    """Say what *job* is to do about each node, after a look at their *places*.
 
     Raises:
         InvalidNodeError: two different nodes have one path.
         MountInfoError: as from `plan`.
     """
     planner = _Planner(dev_root, nodes, job)
-    planner.run()
-    nodes_once = tuple(planner.nodes)
+    planner.run(places)
     return Plan(
         dev_root=dev_root,
-        nodes=nodes_once,
+        nodes=planner.nodes,
         new_directories=tuple(sorted(planner.new_directories)),
         work=Work(
-            steps=Steps(nodes=nodes_once, missing=planner.missing, told=planner.steps),
+            steps=Steps(nodes=planner.nodes, missing=planner.missing, told=planner.steps),
             groups=tuple(planner.groups),
             devices=planner.devices,
             leftovers=planner.leftovers,
@@ -117,33 +127,27 @@ class _Planner:
         self.leftovers: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.new_directories: set[DevicePath] = set()
 
-    def run(self) -> None:
+    def run(self, places: Places) -> None:
         """Look at every group."""
-        try:
-            dev = self._dev_root.open_dev()
-        except OSError as error:
-            for group in self.groups:
-                self._refuse(group.members, error)
-            return
-        with Places(dev) as places:
-            for group in self.groups:
-                members = self._inside_subset(group)
-                if members:
-                    self._look(places, group, members)
+        for group in self.groups:
+            members = self._inside_subset(group)
+            if members:
+                self._look(places, group, members)
 
-    def _inside_subset(self, group: Group) -> list[tuple[int, str]]:
+    def _inside_subset(self, group: Group) -> list[Member]:
         """Return the nodes of a group that the dev root shows; the others are blocked."""
         names = self._dev_root.names
         if names is None or _shows_all(self._dev_root, group):
             return group.members
-        inside: list[tuple[int, str]] = []
-        for index, name in group.members:
-            path = self._job.path(self.nodes[index])
+        inside: list[Member] = []
+        for member in group.members:
+            index, _, node = member
+            path = self._job.path(node)
             if self._dev_root.contains(path):
-                inside.append((index, name))
+                inside.append(member)
             else:
                 self.steps[index] = Step(
-                    node=self.nodes[index],
+                    node=node,
                     path=path,
                     action=Action.BLOCKED,
                     reason=str(OutsideSubsetError(path, names=names)),
@@ -151,7 +155,7 @@ class _Planner:
                 )
         return inside
 
-    def _look(self, places: Places, group: Group, members: list[tuple[int, str]]) -> None:
+    def _look(self, places: Places, group: Group, members: list[Member]) -> None:
         """Look at one directory and its nodes."""
         try:
             directory, present, missing = self._open(places, group)
@@ -159,33 +163,38 @@ class _Planner:
             self._refuse(members, error)
             return
         judge = _Judge(self._dev_root, self._job, group, directory, missing)
-        creates, unblocked = self._job.creates, judge.unblocked
-        makes = False
-        there: list[tuple[int, str]] = []
-        for member in members:
-            node = self.nodes[member[0]]
-            if member[1] in present:
-                there.append(member)
-            elif creates(node) and unblocked(member[1]):
-                self.missing.add(member[0])
-                makes = True
-            else:
-                self._tell(judge, directory, member, present=False)
-        if makes:
-            self.new_directories.update(missing)
-        right = self._job.right(directory, [(name, self.nodes[index]) for index, name in there])
+        there = [member for member in members if member[1] in present]
+        if len(there) < len(members):
+            absent = [member for member in members if member[1] not in present]
+            self._look_at_absent(judge, directory, absent, missing)
+        right = self._job.right(directory, there)
         for member, is_right in zip(there, right, strict=True):
             if not is_right:
                 self._tell(judge, directory, member, present=True)
 
-    def _tell(
-        self, judge: _Judge, directory: Directory, member: tuple[int, str], *, present: bool
+    def _look_at_absent(
+        self,
+        judge: _Judge,
+        directory: Directory,
+        members: list[Member],
+        missing: tuple[DevicePath, ...],
     ) -> None:
+        """Note what is to be done about nodes where nothing is."""
+        creates, unblocked = self._job.creates, judge.unblocked
+        for member in members:
+            index, name, node = member
+            if creates(node) and unblocked(name):
+                self.missing.add(index)
+                self.new_directories.update(missing)
+            else:
+                self._tell(judge, directory, member, present=False)
+
+    def _tell(self, judge: _Judge, directory: Directory, member: Member, *, present: bool) -> None:
         """Look closely at one node, and note what is to be done about it."""
-        index, name = member
+        index, name, node = member
         try:
             found = look(directory, name) if present else None
-            step = judge.judge(self._job.decide(directory, name, found, self.nodes[index]), name)
+            step = judge.judge(self._job.decide(directory, name, found, node), name)
         except OSError as error:
             self._refuse([member], error)
         else:
@@ -222,11 +231,10 @@ class _Planner:
                 self.leftovers[names] = working
         return self._present[names]
 
-    def _refuse(self, members: Iterable[tuple[int, str]], error: OSError) -> None:
+    def _refuse(self, members: Iterable[Member], error: OSError) -> None:
         """Let no step be taken for nodes whose place cannot be looked at."""
         in_the_way = error.errno in {errno.ENOTDIR, errno.ELOOP}
-        for index, _ in members:
-            node = self.nodes[index]
+        for index, _, node in members:
             self.steps[index] = Step(
                 node=node,
                 path=self._job.path(node),
@@ -305,25 +313,36 @@ def look(directory: Directory, name: str) -> FileStatus | None:
         return None
 
 
-def _arrange(nodes: Iterable[DeviceNode], job: Job) -> tuple[list[DeviceNode], list[Group]]:
+def _arrange(nodes: Iterable[DeviceNode], job: Job) -> tuple[tuple[DeviceNode, ...], list[Group]]:
     """Return the nodes, each once, and the groups of those in one directory, parents first."""
-    kept: list[DeviceNode] = []
     groups: dict[str, Group] = {}
     by_path: dict[str, DeviceNode] = {}
+    path_of = job.path
+    last, members = None, []
     for node in nodes:
-        below = job.path(node).below_dev
-        known = by_path.get(below)
-        if known is None:
-            by_path[below] = node
-            directory, _, name = below.rpartition("/")
-            group = groups.get(directory)
-            if group is None:
+        below = path_of(node).below_dev
+        if below in by_path:
+            _require_equal(by_path[below], node, path_of(node))
+            continue
+        directory, _, name = below.rpartition("/")
+        if directory != last:
+            last = directory
+            if directory not in groups:
                 names = tuple(directory.split("/")) if directory else ()
-                groups[directory] = group = Group(names=names)
-            group.members.append((len(kept), name))
-            kept.append(node)
-        elif known != node:
-            field = "path"
-            reason = f"two nodes would have this name: {known}, and {node}"
-            raise InvalidNodeError(field, str(job.path(node)), reason=reason)
-    return kept, sorted(groups.values(), key=attrgetter("names"))
+                groups[directory] = Group(names=names)
+            members = groups[directory].members
+        members.append((len(by_path), name, node))
+        by_path[below] = node
+    return tuple(by_path.values()), sorted(groups.values(), key=attrgetter("names"))
+
+
+def _require_equal(one: DeviceNode, other: DeviceNode, path: DevicePath) -> None:
+    """Raise unless two nodes for one name are the same.
+
+    Raises:
+        InvalidNodeError: they are not.
+    """
+    if one != other:
+        field = "path"
+        reason = f"two nodes would have this name: {one}, and {other}"
+        raise InvalidNodeError(field, str(path), reason=reason)

@@ -205,11 +205,16 @@ class Report:
 
     def first_failure(self) -> tuple[int, Outcome] | None:
         """Return the outcome of the first node that failed, and its place; None if none did."""
-        changed = sorted({*self._endings, *self._steps.told})
-        for index in changed:
-            if self._result(index) is Result.FAILED:
-                return index, self._outcome(index, self._steps[index])
-        return None
+        failed = [at for at, ending in self._endings.items() if ending.result is Result.FAILED]
+        failed += [
+            at
+            for at, step in self._steps.told.items()
+            if at not in self._endings and ending_of(step).result is Result.FAILED
+        ]
+        if not failed:
+            return None
+        first = min(failed)
+        return first, self._outcome(first, self._steps[first])
 
     def _result(self, index: int) -> Result:
         ending = self._endings.get(index)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
+    from devroot._bulk import Member
     from devroot._device import DeviceNode
     from devroot._filesystem import FileStatus
     from devroot._jobs import Job
@@ -104,11 +105,11 @@ class Group:
 
     Attributes:
         names: the names on the way from ``/dev`` to the directory.
-        members: the place of each node among all, and its name in the directory.
+        members: the place of each node among all, its name in the directory, and the node.
     """
 
     names: tuple[str, ...]
-    members: list[tuple[int, str]] = attrs.field(factory=list[tuple[int, str]])
+    members: list[Member] = attrs.field(factory=list["Member"])
 
     @property
     def path(self) -> DevicePath | None:

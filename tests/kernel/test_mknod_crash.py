@@ -171,7 +171,7 @@ def test_a_run_killed_at_every_call(tmp_path: Path) -> None:
 
     calls, killed = on_tmpfs(place, partial(_kill_everywhere, log=tmp_path / "log"))
 
-    assert calls > 150
+    assert calls > 100
     assert killed > 0.9 * calls
 
 
@@ -221,4 +221,4 @@ def test_removing_and_linking_killed_at_every_call(tmp_path: Path) -> None:
             assert tree(dev) == linked, f"killed at {name} {count}"
         return len(calls), len(calls)
 
-    assert on_tmpfs(place, act)[0] > 30
+    assert on_tmpfs(place, act)[0] > 20

@@ -39,6 +39,10 @@ def _is_working(operation: Operation) -> bool:
     return operation.name == "make_directory" and name.startswith(".devroot-") and bool(parent)
 
 
+def _is_in_dev(operation: Operation) -> bool:
+    return operation.path.rpartition("/")[0] == DEV
+
+
 def test_nodes_are_made_as_described() -> None:
     """Each node has its type, number, mode and owner; directories are 0755 and root's."""
     dev_root = dev_root_of("dir caps 0750 0:7")
@@ -211,14 +215,16 @@ def test_a_dry_run_says_what_would_be_aimed_at() -> None:
 
 
 def test_one_working_directory_for_each_directory() -> None:
-    """However many nodes and directories are made, each target has one working directory."""
+    """However many nodes are made, each directory has one working directory."""
     dev_root = dev_root_of("dir a", "fifo a/x5")
     nodes = [node(f"{place}{n}", 1, n) for n in range(9) for place in ("a/x", "b/x", "c/x", "x")]
 
     taken = operations(dev_root, lambda: mknod(dev_root, nodes))
 
     made = [each.path.rpartition("/.devroot-")[0] for each in taken if _is_working(each)]
-    assert sorted(made) == [DEV, f"{DEV}/a", f"{DEV}/b", f"{DEV}/c"]
+    assert sorted(made) == [DEV, DEV, DEV, f"{DEV}/a", f"{DEV}/b", f"{DEV}/c"]
+    moved = [each.to for each in taken if each.name == "rename" and _is_in_dev(each)]
+    assert moved == [f"{DEV}/b", f"{DEV}/c"]
     assert not [line for line in listing(dev_root) if ".devroot-" in line]
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from devroot import DeviceNode, Directory
+    from devroot import Directory
+    from devroot._bulk import Member
 
 UID, GID = os.geteuid(), os.getegid()
 
@@ -54,8 +55,8 @@ def as_root(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return asked
 
 
-def _mine(name: str, minor: int = 0, **more: int) -> tuple[str, DeviceNode]:
-    return name, node(name, 240, minor, **{"uid": UID, "gid": GID, **more})
+def _mine(name: str, minor: int = 0, **more: int) -> Member:
+    return 0, name, node(name, 240, minor, **{"uid": UID, "gid": GID, **more})
 
 
 def test_a_real_directory_has_a_quick_way(places: tuple[Directory, Directory]) -> None:
@@ -145,7 +146,7 @@ def test_another_kind_of_directory_takes_nothing(places: tuple[Directory, Direct
 def test_a_path_is_no_name(places: tuple[Directory, Directory], name: str) -> None:
     """A name with a slash would lead out of the directory, and is refused."""
     work, to = places
-    wrong = [(name, node())]
+    wrong = [(0, name, node())]
 
     with pytest.raises(InvalidPathError):
         publish_nodes(work, wrong, to)
@@ -185,7 +186,7 @@ def test_a_real_device_is_right_only_as_it_is() -> None:
 
         nodes = [node("null", **{**right, **each}) for each in [right, *wrong]]
 
-        assert right_nodes(dev, [("null", each) for each in nodes]) == [True] + [False] * 6
+        assert right_nodes(dev, [(0, "null", each) for each in nodes]) == [True] + [False] * 6
 
 
 def test_any_directory_gives_the_same_answers() -> None:
@@ -193,7 +194,7 @@ def test_any_directory_gives_the_same_answers() -> None:
     dev_root = dev_root_of("char a 240:0 0666", "char b 240:9 0666", "dir work")
     files = files_of(dev_root)
     dev = files.open_directory(dev_root.container, "/dev")
-    nodes = [(name, node(name, 240, 0)) for name in ("a", "b", "c", "d")]
+    nodes = [(0, name, node(name, 240, 0)) for name in ("a", "b", "c", "d")]
     files.fail("unlink", errno.EIO, path=f"{DEV}/work/node", nth=4)
 
     assert right_nodes(dev, nodes) == [True, False, False, False]

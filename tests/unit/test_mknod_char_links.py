@@ -8,6 +8,7 @@ import pytest
 
 from devroot import InvalidNodeError
 from devroot._char_links import LinkNodes, char_links
+from devroot._places import Places
 from devroot._plan import make_plan
 from tests._nodes import dev_root_of, failure, files_of, listing, node, results
 
@@ -124,4 +125,6 @@ def test_a_dry_run_links_nothing() -> None:
 
     assert char_links(dev_root, [node()], dry_run=True).created == (node(),)
     assert not [line for line in listing(dev_root) if line.startswith("link")]
-    assert make_plan(dev_root, [node()], LinkNodes(dev_root)).to_dict()["job"] == "char_links"
+    with Places(dev_root.open_dev) as places:
+        planned = make_plan(dev_root, [node()], LinkNodes(dev_root), places)
+    assert planned.to_dict()["job"] == "char_links"

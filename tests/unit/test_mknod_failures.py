@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devroot._advice import Doing, advice
-from devroot._mknod import mknod, remove
+from devroot._mknod import apply, mknod, remove
+from devroot._plan import plan
 from tests._nodes import DEV, channels, dev_root_of, failure, files_of, listing, node, results
 
 if TYPE_CHECKING:
@@ -162,21 +163,18 @@ def test_a_working_directory_is_asked_for_once() -> None:
     assert error.reason.startswith("cannot make a working directory beside it: ")
 
 
-@pytest.mark.parametrize("operation", ["make_directory", "make_directory.mode", "rename"])
-def test_a_directory_that_cannot_be_made(operation: str, number: int) -> None:
+@pytest.mark.parametrize("operation", ["make_directory.mode", "rename"])
+def test_a_directory_that_cannot_be_made(operation: str, lasting: int) -> None:
     """A directory that cannot be made fails all its nodes, and no others."""
     dev_root = dev_root_of()
+    files_of(dev_root).fail(operation, lasting, times=9)
 
-    def meet(each: Operation) -> None:
-        if each.name == operation and each.path.endswith("/directory"):
-            raise OSError(number, os.strerror(number), each.path)
-
-    files_of(dev_root).before(meet)
     error = failure(lambda: mknod(dev_root, [*channels(2), node(), node("b/c", minor=1)]))
 
     assert results(error.report) == ["failed", "failed", "created", "failed"]
-    assert (error.errno, error.filename) == (number, f"{DEV}/nvidia-caps-imex-channels/channel0")
+    assert (error.errno, error.filename) == (lasting, f"{DEV}/nvidia-caps-imex-channels/channel0")
     assert "cannot make the directory: " in error.reason
+    assert WHAT_TO_CHANGE[lasting] in error.reason
     assert listing(dev_root) == ["char nvidia0 195:0 0666"]
 
 
@@ -193,29 +191,25 @@ def test_a_name_that_is_too_long() -> None:
 
 
 def test_a_dev_root_that_vanishes_after_the_plan() -> None:
-    """A dev root that is gone when the run starts to act fails all that had to be done."""
-    dev_root = dev_root_of("char nvidia0 195:0 0666")
-    files_of(dev_root).fail("open_directory", errno.ENOENT, path=DEV, nth=2)
+    """A dev root that is gone when a plan is carried out fails all that had to be looked at."""
+    dev_root = dev_root_of("char nvidia0 195:0 0666", "dir nvidia3")
+    planned = plan(dev_root, NODES)
+    files_of(dev_root).remove(DEV)
 
-    error = failure(lambda: mknod(dev_root, NODES))
+    error = failure(lambda: apply(planned))
 
-    assert results(error.report) == ["unchanged", "failed", "failed", "failed"]
-    assert error.reason.startswith(f"{DEV}: cannot look at what is there: it vanished meanwhile")
+    assert results(error.report) == ["failed"] * 4
+    assert error.reason.startswith(f"{DEV}: cannot make the directory: it vanished meanwhile")
+    assert error.report.outcomes[3].errno == errno.EISDIR
 
 
 def test_a_directory_that_vanishes_after_the_plan() -> None:
     """A repair in a directory that is gone does not make the directory anew."""
     dev_root = dev_root_of("char caps/one 1:1 0600")
-    opened: list[Operation] = []
+    planned = plan(dev_root, [node("caps/one", 1, 1)])
+    files_of(dev_root).remove(f"{DEV}/caps")
 
-    def meet(each: Operation) -> None:
-        if (each.name, each.path) == ("open_directory", DEV):
-            opened.append(each)
-            if len(opened) == 2:  # the first one was for the plan
-                files_of(dev_root).remove(f"{DEV}/caps")
-
-    files_of(dev_root).before(meet)
-    error = failure(lambda: mknod(dev_root, [node("caps/one", 1, 1)]))
+    error = failure(lambda: apply(planned))
 
     assert error.errno == errno.ENOENT
     assert listing(dev_root) == []

@@ -9,8 +9,9 @@ import attrs
 import pytest
 
 from devroot import NodeError
-from devroot._mknod import mknod, remove
+from devroot._mknod import apply, mknod, remove
 from devroot._places import ATTEMPTS
+from devroot._plan import plan
 from devroot.testing import TreeFileSystem
 from tests._nodes import DEV, channels, dev_root_of, failure, files_of, listing, node, results
 
@@ -260,7 +261,7 @@ def test_another_file_system_than_planned_is_refused(there: tuple[str, ...]) -> 
     remounted = cast("FileSystem", _Remounted(files_of(dev_root), after))
     dev_root = attrs.evolve(dev_root, view=attrs.evolve(dev_root.view, filesystem=remounted))
 
-    error = failure(lambda: mknod(dev_root, [node(), node("caps/one", 240, 1)]))
+    error = failure(lambda: apply(plan(dev_root, [node(), node("caps/one", 240, 1)])))
 
     assert error.errno == errno.ESTALE
     assert "a mount came or went" in error.reason

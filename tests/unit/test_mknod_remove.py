@@ -6,6 +6,7 @@ import pytest
 
 from devroot._jobs import RemoveNodes
 from devroot._mknod import remove
+from devroot._places import Places
 from devroot._plan import make_plan
 from tests._nodes import DEV, dev_root_of, files_of, listing, node, results
 from tests.unit.test_plan import OTHERS
@@ -87,7 +88,8 @@ def test_the_plan_of_a_removal() -> None:
     dev_root = dev_root_of("char nvidia0 195:0")
     job = RemoveNodes(touch_withheld=True)
 
-    planned = make_plan(dev_root, [node()], job)
+    with Places(dev_root.open_dev) as places:
+        planned = make_plan(dev_root, [node()], job, places)
 
     assert str(planned).splitlines()[1].startswith("remove")
     assert planned.to_dict()["job"] == "remove"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devroot._mknod import mknod
+from devroot._mknod import apply, mknod
 from devroot._places import ATTEMPTS, Place, leftovers
+from devroot._plan import plan
 from tests._nodes import DEV, dev_root_of, failure, files_of, listing, node, results
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def test_one_in_which_somebody_works_is_left() -> None:
 
 @pytest.mark.parametrize(
     "theirs",
-    [f"file {NAME} 0600", f"link {NAME} nvidia0", f"dir {NAME} 0755", f"dir {NAME} 0700 1:0"],
+    [f"file {NAME} 0600", f"link {NAME} nvidia0", f"dir {NAME} 0750", f"dir {NAME} 0700 1:0"],
 )
 def test_one_that_is_not_ours_is_left(theirs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file, a link, or a directory with another mode or owner only has the name."""
@@ -119,13 +120,14 @@ def test_a_leftover_that_cannot_be_removed_is_reported(operation: str) -> None:
 
 def test_leftovers_that_cannot_be_reached_are_reported() -> None:
     """If the dev root vanishes before anything is cleaned up, that is told."""
-    dev_root = dev_root_of(f"dir {NAME} 0700", RIGHT)
-    files_of(dev_root).fail("open_directory", errno.ENOENT, path=DEV, nth=2)
+    dev_root = dev_root_of(f"dir {NAME} 0700", "dir nvidia0")
+    planned = plan(dev_root, [node()])
+    files_of(dev_root).remove(DEV)
 
-    assert len(mknod(dev_root, [node()]).leftovers) == 1
+    assert len(failure(lambda: apply(planned)).report.leftovers) == 1
 
 
-@pytest.mark.parametrize("operation", ["names", "remove_directory", "unlink"])
+@pytest.mark.parametrize("operation", ["remove_directory", "unlink"])
 def test_a_run_that_cannot_clean_up_fails(operation: str) -> None:
     """If this run leaves its own working directory behind, it says so, with all nodes right."""
     dev_root = dev_root_of("fifo nvidia1")
@@ -211,7 +213,7 @@ def test_a_working_directory_that_never_stays_fails_in_the_end(number: int) -> N
 def test_a_place_in_a_deleted_directory() -> None:
     """Where the target directory itself was deleted, the error says that it is stale."""
     dev_root = dev_root_of("dir caps")
-    place = Place(_dev(dev_root).open_directory("caps"))
+    place = Place(_dev(dev_root).open_directory("caps"), [])
     files_of(dev_root).remove(f"{DEV}/caps")
 
     with pytest.raises(FileNotFoundError) as caught:
@@ -231,3 +233,35 @@ def test_a_failure_in_one_directory_leaves_the_others() -> None:
     assert results(error.report) == ["created"] * 3
     assert len(error.report.leftovers) == 1
     assert len([line for line in listing(dev_root) if ".devroot-" in line]) == 1
+
+
+def test_a_cleaner_takes_a_new_directory_for_a_leftover() -> None:
+    """A new directory that somebody removes before it has its name is made again."""
+    dev_root = dev_root_of()
+    files = files_of(dev_root)
+    taken: list[str] = []
+
+    def meet(each: Operation) -> None:
+        if each.name == "rename" and not taken:
+            taken.append(each.path)
+            files.remove(each.path)
+
+    files.before(meet)
+
+    assert results(mknod(dev_root, [node("caps/one", 240, 1)])) == ["created"]
+    assert listing(dev_root) == ["dir caps 0755", "char caps/one 240:1 0666"]
+
+
+@pytest.mark.parametrize("number", [errno.EEXIST, errno.ENOSPC])
+def test_a_new_directory_that_cannot_be_discarded_is_reported(number: int) -> None:
+    """A new directory that gets no name and cannot be removed is told as left behind."""
+    dev_root = dev_root_of()
+    files_of(dev_root).fail("rename", number)
+    files_of(dev_root).fail("remove_directory", errno.EACCES)
+
+    error = failure(lambda: mknod(dev_root, [node("caps/one", 240, 1)]))
+
+    assert len(error.report.leftovers) == 1
+    assert error.errno == (errno.ENOSPC if number == errno.ENOSPC else errno.EACCES)
+    assert results(mknod(dev_root, [node("caps/one", 240, 1)]))[0] in {"created", "unchanged"}
+    assert listing(dev_root) == ["dir caps 0755", "char caps/one 240:1 0666"]
