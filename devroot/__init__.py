@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         InvalidNodeError,
         InvalidPathError,
         InvalidSceneError,
+        InvalidSpecError,
         LdCacheError,
         MajorNotFoundError,
         MountInfoError,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         ProcMaskedError,
         ProcUnavailableError,
         UdevUnavailableError,
+        UnmappedPathsError,
     )
 
 __version__ = "0.1.0.dev0"
@@ -116,6 +118,7 @@ __all__ = [
     "InvalidNodeError",
     "InvalidPathError",
     "InvalidSceneError",
+    "InvalidSpecError",
     "LdCacheError",
     "LocalFileSystem",
     "MajorNotFoundError",
@@ -148,6 +151,7 @@ __all__ = [
     "Step",
     "SubsetFallback",
     "UdevUnavailableError",
+    "UnmappedPathsError",
     "Verdict",
     "__version__",
     "apply",
