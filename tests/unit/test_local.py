@@ -350,6 +350,28 @@ def test_magic_links(held: FileSystem) -> None:
     os.close(writer)
 
 
+@pytest.mark.parametrize(
+    ("target", "size", "blocks", "magic"),
+    [
+        ("/usr/bin/python3", 0, 0, True),
+        ("/dev/pts/0", 64, 0, True),
+        ("pipe:[4242]", 64, 0, True),
+        ("(unreachable)/x", 0, 0, True),
+        ("4242", 0, 0, False),  # /proc/self
+        ("self/mounts", 11, 0, False),
+        ("../../devices/virtual/mem/null", 0, 0, False),  # sysfs
+        ("/usr/lib", 8, 0, False),  # a tmpfs without a limit
+        ("/usr/lib", 0, 1000, False),  # a daemon of FUSE that does not tell
+        ("/\udcff", 2, 0, False),
+    ],
+)
+def test_what_is_magic(target: str, size: int, blocks: int, magic: bool) -> None:  # noqa: FBT001
+    """A magic link is told by its target, its size and the size of its file system together."""
+    link = os.stat_result((0o120777, 0, 0, 0, 0, 0, size, 0, 0, 0))
+    system = os.statvfs_result((4096, 4096, blocks, 0, 0, 0, 0, 0, 0, 255))
+    assert _local_walk._is_magic(link, target, system) is magic
+
+
 def test_reading_magic_links(each: FileSystem) -> None:
     """As the last component such a link can be read."""
     assert each.read_link(PROC, "self/ns/user") == os.readlink("/proc/self/ns/user")
