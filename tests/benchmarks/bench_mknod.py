@@ -58,6 +58,7 @@ LIMITS: Final = (
     Limit(CREATE, PROCESSES, 0.05),
     Limit(AGAIN, LSTAT, 2.0),
     Limit(MANY, FEW, 1.5),
+    Limit(FEW, MANY, 1.5),
 )
 
 
