@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import pytest
 from devroot.errors import UdevUnavailableError
 from devroot.udev import DeviceCatalog, _pyudev
 from devroot.udev._pyudev import PyudevContext, PyudevMonitor
+from tests._views import view_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +85,7 @@ class Stub:
 def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
     """Put the stand-in in the place of pyudev."""
     stub = Stub()
-    monkeypatch.setitem(sys.modules, "pyudev", stub)  # type: ignore[arg-type] - it stands in
+    monkeypatch.setattr(_pyudev, "import_module", {"pyudev": stub}.__getitem__)
     monkeypatch.setattr(_pyudev, "deafness", lambda: ("deaf",))
     monkeypatch.setattr(_pyudev, "hidden_from_process", lambda: ("blind",))
     yield stub
@@ -176,15 +176,26 @@ def test_news_that_is_lost(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("error", [ImportError("No library named udev"), OSError("bad ELF")])
-def test_a_library_that_cannot_be_loaded(stub: Stub, error: Exception) -> None:
+def test_a_library_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     """There is one error for it, which is an `ImportError` and says what to install."""
 
-    def fail() -> Stub:
+    def fail(_name: str) -> None:
         raise error
 
-    stub.Context = fail  # type: ignore[method-assign] - the library is gone
+    monkeypatch.setattr(_pyudev, "import_module", fail)
     for call in (DeviceCatalog.of_host, PyudevMonitor):
         with pytest.raises(UdevUnavailableError, match="libudev1") as caught:
             call()
         assert isinstance(caught.value, ImportError)
         assert caught.value.reason == str(error)
+
+
+def test_devices_from_files_with_news_of_libudev(stub: Stub) -> None:
+    """A catalog of files is watched by the same news."""
+    catalog = DeviceCatalog.of_sysfs(view=view_of())
+    monitor = catalog.context.monitor()
+    stub.say(device("/devices/x", action="remove"))
+    news = monitor.receive(None)
+    assert news is not None
+    assert news.action == "remove"
+    monitor.close()

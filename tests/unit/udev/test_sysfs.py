@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devroot._paths import ContainerPath
+from devroot._view import ContainerView
 from devroot.errors import DeviceNotFoundError, ProcUnavailableError
 from devroot.testing import TreeFileSystem
 from devroot.udev import DeviceCatalog, _hidden
 from tests._views import ROOT_LINE, view_of
 
 if TYPE_CHECKING:
-    from devroot._view import ContainerView
     from devroot.testing import FakeHost, FakeUdev
 
 SYS_LINE = "20 10 0:20 / /sys ro,nosuid,nodev,noexec - sysfs sysfs rw"
@@ -102,9 +102,16 @@ def test_no_sysfs_at_all() -> None:
     assert DeviceCatalog.of_sysfs(view=view).unknown == (
         "overlay is mounted at /sys, and no sysfs",
     )
-    empty = view_of("11 10 0:51 / /dev rw - tmpfs tmpfs rw", files=TreeFileSystem())
-    (reason,) = DeviceCatalog.of_sysfs(view=empty).unknown
-    assert "/sys" in reason
+    empty = ContainerView(filesystem=TreeFileSystem())
+    nothing = "nothing is mounted at /sys, and no sysfs"
+    assert DeviceCatalog.of_sysfs(view=empty).unknown == (nothing,)
+
+
+def test_a_table_that_lost_lines() -> None:
+    """Where it cannot be told what is mounted, that is unknown as well."""
+    view = view_of(ROOT_LINE, "20 77 0:20 / /sys ro - sysfs sysfs rw", files=TreeFileSystem())
+    (reason,) = DeviceCatalog.of_sysfs(view=view).unknown
+    assert reason.startswith("what is mounted at /sys cannot be told: mountinfo")
 
 
 def test_a_file_that_goes_while_it_is_read() -> None:
@@ -154,7 +161,7 @@ def test_namespaces_that_are_not_told(
             raise PermissionError(errno.EPERM, "out of sight")
         return f"user:[{owner}]"
 
-    monkeypatch.setattr(_hidden.os, "readlink", readlink)
+    monkeypatch.setattr("devroot.udev._hidden.os.readlink", readlink)
     monkeypatch.setattr(_hidden, "_owner_of_network", owner_of_network)
     said = _hidden.deafness()
     assert bool(said) == bool(words)
@@ -171,7 +178,7 @@ def test_the_descriptors_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None
         return given[-1]
 
     monkeypatch.setattr(_hidden, "_OWN_NETWORK", os.devnull)
-    monkeypatch.setattr(_hidden.fcntl, "ioctl", ioctl)
+    monkeypatch.setattr("devroot.udev._hidden.fcntl.ioctl", ioctl)
     assert _hidden._owner_of_network() == f"user:[{os.stat(os.devnull).st_ino}]"
     for descriptor in given:
         with pytest.raises(OSError, match="Bad file descriptor"):

@@ -206,29 +206,26 @@ def test_news_that_is_lost_while_the_rest_is_read(
 ) -> None:
     """It is told once; another error of the socket is raised, and an end is one."""
     with watch(dev_root, ports) as events:
-        errors = [OSError(errno.ENOBUFS, "lost"), OSError(errno.ENOBUFS, "again"), EOFError()]
-        _raise_in_turn(monkeypatch, events, errors)
+        lost = OSError(errno.ENOBUFS, "lost")
+        _raise_in_turn(monkeypatch, events, lost, lost, EOFError())
         plug_port(udev, 1)
-        assert [event.change.value for event in (events.poll(0), events.poll(0)) if event] == [
-            "overflow",
-            "added",
-        ]
-        for errors in (
-            [OSError(errno.ENOBUFS, "lost"), OSError(errno.EIO, "broken")],
-            [OSError(errno.EIO, "broken")],
-        ):
-            _raise_in_turn(monkeypatch, events, errors)
+        rows = [events.poll(0), events.poll(0)]
+        assert [row.change.value for row in rows if row] == ["overflow", "added"]
+        broken = OSError(errno.EIO, "broken")
+        for errors in ([lost, broken], [broken]):
+            _raise_in_turn(monkeypatch, events, *errors)
             events._pending.clear()
             with pytest.raises(OSError, match="broken"):
                 events.poll(0)
 
 
-def _raise_in_turn(monkeypatch: pytest.MonkeyPatch, events: Watch, errors: list[Exception]) -> None:
+def _raise_in_turn(monkeypatch: pytest.MonkeyPatch, events: Watch, *errors: Exception) -> None:
     """Let the next calls of the monitor fail so."""
+    left = list(errors)
 
     def receive(_timeout: float | None) -> None:
-        if errors:
-            raise errors.pop(0)
+        if left:
+            raise left.pop(0)
 
     monkeypatch.setattr(events._monitor, "receive", receive)
 
