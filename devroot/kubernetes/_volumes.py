@@ -28,6 +28,8 @@ from devroot.kubernetes._table import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
+# What can be a directory, on which something can be mounted later.
+_DIRECTORIES: Final = frozenset({"", "Directory", "DirectoryOrCreate"})
 _LABEL_MAX: Final = 63  # a volume has a DNS label as its name, see RFC 1123
 _NOT_IN_LABEL: Final = re.compile(r"[^a-z0-9]+")
 
@@ -248,7 +250,7 @@ def _wanted(needs: Iterable[Needs], type_of: Callable[[HostPath], str]) -> list[
             type_ = type_of(host)
             if isinstance(need, DriverRoot) and not type_:
                 type_ = "DirectoryOrCreate"
-            propagation = HOST_TO_CONTAINER if "Directory" in type_ else NO_PROPAGATION
+            propagation = HOST_TO_CONTAINER if type_ in _DIRECTORIES else NO_PROPAGATION
             found.setdefault(
                 mount, PodVolume(name="", mount=mount, type=type_, propagation=propagation)
             )

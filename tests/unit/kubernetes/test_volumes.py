@@ -198,7 +198,12 @@ def test_a_fallback_of_ones_own() -> None:
     (entry,) = kubernetes.volumes(_Mine()).entries
     assert (entry.volume, entry.volume_mount) == (
         host_path("host-opt-dev", "/opt/dev"),
-        {"name": "host-opt-dev", "mountPath": "/mine/dev", "readOnly": True},
+        {
+            "name": "host-opt-dev",
+            "mountPath": "/mine/dev",
+            "readOnly": True,
+            "mountPropagation": "HostToContainer",
+        },
     )
     with pytest.raises(PathKindError, match="property mounts"):
         kubernetes.volumes(_Silent())
@@ -225,7 +230,8 @@ def test_a_type_that_is_not_known() -> None:
     (again, _) = kubernetes.volumes(fallback, types={HostPath("/dev/kfd"): "CharDevice"}).entries
     assert again == first
     assert (first.type, first.propagation) == ("CharDevice", "None")
-    assert (second.type, second.propagation) == ("", "None")
+    assert first.volume_mount == {"name": "host-dev-kfd", "mountPath": "/p/dev/kfd"}
+    assert (second.type, second.propagation) == ("", "HostToContainer")
     with pytest.raises(InvalidMountError, match="the type 'Dir' is none of BlockDevice,"):
         kubernetes.volumes(fallback, types={"/dev/kfd": "Dir"})
 
@@ -392,7 +398,12 @@ def test_a_mount_that_is_there_is_mended() -> None:
             "mountPropagation": "HostToContainer",
         },
         {"name": "dev", "mountPath": "/p/dev", "mountPropagation": "Bidirectional"},
-        {"name": "lib", "mountPath": "/lib", "readOnly": True},
+        {
+            "name": "lib",
+            "mountPath": "/lib",
+            "readOnly": True,
+            "mountPropagation": "HostToContainer",
+        },
     ]
     assert made["spec"]["volumes"] == before["spec"]["volumes"]
     assert pod == before
