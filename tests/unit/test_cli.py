@@ -162,6 +162,7 @@ Or mount this in the pod, for --fallback subset:/aside:nvidia-caps,nvidia0:
       mountPropagation: HostToContainer
     - name: host-dev-nvidia0
       mountPath: /aside/dev/nvidia0
+      mountPropagation: HostToContainer
     volumes:  # of the pod
     - name: host-dev-nvidia-caps
       hostPath:
@@ -247,7 +248,7 @@ def test_bad_arguments(run: Run, argv: list[str], said: str) -> None:
         (["--driver-root", "/a:/driver-root"], "the driver root is said to be /a on the host"),
         (["--proc", "/none"], "devroot: /none/self/mountinfo: the mount table cannot be read"),
         (["--host-mountinfo", "/none"], "devroot: /none: the mount table cannot be read"),
-        (["--host-mountinfo", "/proc/devices"], "devroot: mountinfo line 1: it has 2 fields"),
+        (["--host-mountinfo", "/proc/devices"], "devroot: mountinfo line 1: it has 2 of"),
     ],
 )
 def test_what_cannot_be_read(run: Run, argv: list[str], said: str) -> None:
