@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from devroot._char_links import char_links
+    from devroot._dev_root import DevRoot, Refusal
     from devroot._device import DeviceNode
+    from devroot._driver_root import DriverRoot, Fallback, RootFallback
     from devroot._evidence import ACCEPTED, Evidence, EvidenceCode, Reach, Verdict
     from devroot._fallbacks import FirstOf, HostDevFallback, SubsetFallback
     from devroot._filesystem import Directory, FileStatus, FileSystem, FileType
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from devroot._plan import plan
     from devroot._reach import examine
     from devroot._report import Outcome, Report, Result
-    from devroot._roots import DevRoot, DriverRoot, Fallback, Refusal, RootFallback
     from devroot._steps import Action, Plan, Step
     from devroot._view import ContainerView
     from devroot.errors import (
@@ -76,7 +77,8 @@ _ROOMS = (
     "_majors",
     "_device",
     "_findings",
-    "_roots",
+    "_dev_root",
+    "_driver_root",
     "_fallbacks",
     "_steps",
     "_report",

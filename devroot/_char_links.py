@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from devroot._bulk import Member
+    from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
     from devroot._filesystem import Directory, FileStatus
     from devroot._report import Report
-    from devroot._roots import DevRoot
 
 _DIRECTORIES: Final = {"c": "char", "b": "block"}
 

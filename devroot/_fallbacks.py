@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, final
 
 import attrs
 
+from devroot._dev_root import DevRoot, Refusal, as_verdicts
 from devroot._evidence import ACCEPTED, Verdict
 from devroot._mounts import Mount
 from devroot._paths import ContainerPath, DevicePath, HostPath, as_container_path, as_device_path
 from devroot._reach import HOST_DEV
-from devroot._roots import DevRoot, Fallback, Refusal, as_verdicts
 from devroot._view import ROOT
 from devroot.errors import InvalidPathError
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from devroot._device import DeviceNode
+    from devroot._driver_root import DriverRoot, Fallback
     from devroot._evidence import Reach
-    from devroot._roots import DriverRoot
     from devroot._view import ContainerView
 
 _HOPELESS = frozenset({Verdict.PRIVATE, Verdict.STALE})

@@ -13,9 +13,9 @@ from devroot._report import Report
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
     from devroot._jobs import Job, OnConflict
-    from devroot._roots import DevRoot
     from devroot._steps import Plan
 
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from devroot._bulk import Member
+    from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
     from devroot._filesystem import Directory, FileStatus
     from devroot._jobs import Job, OnConflict
     from devroot._paths import ContainerPath
-    from devroot._roots import DevRoot
 
 _ANY_CHANGE: Final = {EvidenceCode.READ_ONLY: errno.EROFS}
 _MAKING: Final = {

@@ -15,10 +15,10 @@ from devroot.errors import NodesMissingError, OutsideSubsetError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
     from devroot._evidence import Reach
     from devroot._filesystem import Directory, FileStatus
-    from devroot._roots import DevRoot
 
 _ROOT: Final = ContainerPath("/")
 _OWN_DEV: Final = ContainerPath("/dev")

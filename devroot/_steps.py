@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from devroot._bulk import Member
+    from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
     from devroot._filesystem import FileStatus
     from devroot._jobs import Job
-    from devroot._roots import DevRoot
 
 
 class Action(enum.Enum):

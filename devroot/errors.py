@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from devroot._dev_root import Refusal
     from devroot._evidence import Reach
     from devroot._findings import PassedOver
     from devroot._mounts import Mount
     from devroot._paths import ContainerPath, DevicePath, HostPath
     from devroot._presence import NodePresence
     from devroot._report import Report
-    from devroot._roots import Refusal
     from devroot.cdi._transform import UnmappedPath
 
 __all__ = [

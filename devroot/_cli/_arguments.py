@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from devroot._driver_root import Fallback, RootFallback
 from devroot._fallbacks import HostDevFallback, SubsetFallback
 from devroot._mounts import Mount
 from devroot._paths import ContainerPath, HostPath
-from devroot._roots import Fallback, RootFallback
 from devroot.errors import DevRootError
 from devroot.testing import scenario_names
 

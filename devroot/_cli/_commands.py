@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from devroot._cli import _json, _text
 from devroot._cli._arguments import parse_fallback
 from devroot._cli._explanation import explain
+from devroot._driver_root import DriverRoot
 from devroot._mounts import MountTable
-from devroot._roots import DriverRoot
 from devroot._view import ContainerView
 from devroot.testing import scenario
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from devroot._cli._arguments import parse_fallback
+from devroot._driver_root import DriverRoot
 from devroot._fallbacks import FirstOf
 from devroot._mounts import MountTable
-from devroot._roots import DriverRoot
 from devroot._view import ContainerView
 from devroot.udev import DeviceCatalog, missing
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from devroot._dev_root import DevRoot
     from devroot._evidence import Reach
     from devroot._paths import ContainerPath, HostPath
     from devroot._presence import NodePresence
-    from devroot._roots import DevRoot
     from devroot.udev import Device
 
 SCHEMA: Final = 1

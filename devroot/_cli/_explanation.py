@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from devroot._dev_root import DevRoot, Refusal
+from devroot._driver_root import DriverRoot, Fallback, RootFallback
 from devroot._evidence import ACCEPTED, Reach, Verdict
 from devroot._fallbacks import FirstOf
 from devroot._paths import ContainerPath, DevicePath
-from devroot._roots import DevRoot, DriverRoot, Fallback, Refusal, RootFallback
 from devroot.errors import NoDevRootError, OutsideSubsetError
 
 if TYPE_CHECKING:

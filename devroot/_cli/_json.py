@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from devroot._cli._explanation import Candidate, Explanation, Landing
+    from devroot._dev_root import DevRoot
     from devroot._evidence import Evidence, Reach
     from devroot._mounts import Mount
-    from devroot._roots import DevRoot
 
 SCHEMA: Final = 1
 """Grows when a field goes or changes its meaning; new fields can come at any time."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from devroot.errors import InvalidNodeError, InvalidSpecError
 
 if TYPE_CHECKING:
+    from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
-    from devroot._roots import DevRoot
 
 
 def device_node(dev_root: DevRoot, node: DeviceNode, *, permissions: str = "rw") -> dict[str, Any]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast, final, runtime_che
 
 import attrs
 
+from devroot._dev_root import DevRoot, Refusal
+from devroot._driver_root import DriverRoot, Fallback, RootFallback
 from devroot._fallbacks import FirstOf, HostDevFallback
 from devroot._mounts import Mount
 from devroot._paths import HostPath, as_host_path
 from devroot._reach import HOST_DEV
-from devroot._roots import DevRoot, DriverRoot, Fallback, Refusal, RootFallback
 from devroot._view import ROOT
 from devroot.errors import InvalidMountError, PathKindError
 from devroot.kubernetes._host_paths import type_for

@@ -14,8 +14,8 @@ from devroot.errors import DriverFileError, DriverVersionError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from devroot._driver_root import DriverRoot
     from devroot._findings import DriverFile, Findings
-    from devroot._roots import DriverRoot
 
 LIBRARY_DIRECTORIES: Final = (
     "/usr/lib64",  # RHEL, SUSE, Arch and others

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -18,9 +18,8 @@ from devroot.testing._vfs import PLAIN, Flags, Spot
 from devroot.testing._walk import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
-    from devroot.testing._inodes import Volume
     from devroot.testing._procfs import ProcFiles
 
 HOST_PROC: Final = "/host-proc"
@@ -65,7 +64,7 @@ class Nesting(Machine):
     def container(  # noqa: PLR0913 - a container is all of these
         self,
         *,
-        mounts: Iterable[str | Mount] = (),
+        mounts: Iterable[str | Mount | Binding] = (),
         privileged: bool = False,
         user_namespace: bool = False,
         capabilities: Collection[str] | None = None,
@@ -103,7 +102,7 @@ class Nesting(Machine):
             InvalidSceneError: there is no capability of that name.
             OSError: a mount point cannot be made.
         """
-        bindings = [Binding.of(mount) for mount in mounts]
+        bindings = [mount if isinstance(mount, Binding) else Binding.of(mount) for mount in mounts]
         if host_mountinfo and not host_pid:
             bindings.append(Binding.of(f"/proc:{HOST_PROC}:ro"))
         names = _runtime.DEFAULT_CAPABILITIES if capabilities is None else capabilities
@@ -124,6 +123,47 @@ class Nesting(Machine):
         self.containers.append(container)
         self._world.containers.append(container)
         return container
+
+    def pod(
+        self,
+        pod: Mapping[str, Any],
+        *,
+        container: str | None = None,
+        host_mountinfo: bool = False,
+        proc_mask: ProcMask = "",
+    ) -> FakeContainer:
+        """Start the container of a pod here, as the kubelet and a runtime would.
+
+        Its volume mounts with their propagation, ``hostPID``, ``hostUsers`` and of its security
+        context ``privileged``, ``capabilities`` and ``readOnlyRootFilesystem`` count. Volumes
+        other than a ``hostPath`` are new and empty.
+
+        Args:
+            pod: a manifest, as for `devroot.kubernetes.mounts`.
+            container: the name of the container; None for the only one.
+            host_mountinfo: as for `container`.
+            proc_mask: as for `container`.
+
+        Raises:
+            InvalidManifestError: there is no such container, or a field is not as it should be.
+            InvalidSceneError: the kubelet would not start it, because a ``hostPath`` is not of
+                the type that the volume says.
+            OSError: a mount point cannot be made.
+        """
+        from devroot.testing._pods import wishes_of  # noqa: PLC0415 - not every test has a pod
+
+        wishes = wishes_of(pod, container, self.filesystem)
+        return self.container(
+            mounts=wishes.mounts,
+            privileged=wishes.privileged,
+            user_namespace=wishes.user_namespace,
+            capabilities=wishes.capabilities,
+            host_mountinfo=host_mountinfo,
+            host_pid=wishes.host_pid,
+            read_only=wishes.read_only,
+            proc_mask=proc_mask,
+            name=wishes.name,
+        )
 
 
 class FakeContainer(Nesting):
@@ -234,10 +274,14 @@ class FakeContainer(Nesting):
 
     def _mount_binding(self, binding: Binding, on: Nesting) -> None:
         mount, mounts = binding.mount, self._world.mounts
-        if mount.host is None:
-            self.tmpfs(mount.container)
+        is_directory = not binding.is_file
+        if mount.host is None and is_directory:
+            self.tmpfs(mount.container, read_only=mount.read_only)
             return
-        source = on._ready(str(mount.host)).spot  # noqa: SLF001 - of one family
+        if mount.host is None:
+            source = self._new_file("file", "").spot
+        else:
+            source = on._ready(str(mount.host), directory=is_directory).spot  # noqa: SLF001 - of one family
         at = self._ready(mount.container, directory=source.inode.is_directory).spot
         made = mounts.bind(source, at, recursive=binding.recursive)
         mounts.set_propagation(made, binding.propagation, recursive=True)
@@ -257,16 +301,14 @@ class FakeContainer(Nesting):
             self._mount(self._world.volume("tmpfs", "tmpfs", "mode=555"), directory, _runtime.PROC)
             self.file(params, content, mode=0o444)
             return
-        volume = self._copy_of(content)
         at = self._at(ContainerPath(params)).spot
-        mount = self._world.mounts.mount(volume, self._ready("/tmp").spot)  # noqa: S108 - in memory
-        copy = Spot(mount, mount.root.inode.lookup("nvct-params"))
-        self._world.mounts.bind(copy, at)
-        self._world.mounts.unmount(mount)
+        self._world.mounts.bind(self._new_file("nvct-params", content).spot, at)
 
-    def _copy_of(self, content: str) -> Volume:
+    def _new_file(self, name: str, content: str) -> Place:
+        """Return a new file in a tmpfs of its own, which is mounted nowhere else."""
         volume = self._world.volume("tmpfs", "tmpfs")
         inode = volume.new(FileType.REGULAR, mode=0o444)
         inode.content = content.encode()
-        volume.root.add("nvct-params", inode)
-        return volume
+        volume.root.add(name, inode)
+        mount = self._world.mounts.new_root(volume)
+        return Place(Spot(mount, volume.root.lookup(name)))

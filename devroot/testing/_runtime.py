@@ -23,27 +23,21 @@ if TYPE_CHECKING:
 
 ProcMask = Literal["", "directory", "params"]
 
-CAPABILITY_BITS: Final = {
-    "CHOWN": 0,
-    "DAC_OVERRIDE": 1,
-    "FOWNER": 3,
-    "FSETID": 4,
-    "KILL": 5,
-    "SETGID": 6,
-    "SETUID": 7,
-    "SETPCAP": 8,
-    "NET_BIND_SERVICE": 10,
-    "NET_RAW": 13,
-    "SYS_CHROOT": 18,
-    "SYS_ADMIN": 21,
-    "MKNOD": 27,
-    "AUDIT_WRITE": 29,
-    "SETFCAP": 31,
-}
-"""Those of linux/capability.h that containers have or are often given."""
+_CAPABILITIES: Final = (
+    "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE"
+    " NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO"
+    " SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME"
+    " SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG"
+    " WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE"
+)
+CAPABILITY_BITS: Final = {name: bit for bit, name in enumerate(_CAPABILITIES.split())}
+"""The capabilities of linux/capability.h, by their bits."""
 
-DEFAULT_CAPABILITIES: Final = frozenset(CAPABILITY_BITS) - {"SYS_ADMIN"}
-"""What the runtimes of Kubernetes give to a container that asks for nothing: 0xa80425fb."""
+DEFAULT_CAPABILITIES: Final = frozenset(
+    "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE NET_RAW SETFCAP"
+    " SETGID SETPCAP SETUID SYS_CHROOT".split()
+)
+"""What containerd gives to a container that asks for nothing: 0xa80425fb."""
 
 DEV_NODES: Final = (
     "char /dev/full 1:7 0666",
@@ -97,12 +91,14 @@ class Binding:
         recursive: whether what is mounted below the host path comes along.
         nodev: whether device nodes on it cannot be opened.
         propagation: with whom it shares what is mounted on it later.
+        is_file: whether it is a file, if it is made.
     """
 
     mount: Mount
     recursive: bool = True
     nodev: bool = False
     propagation: Propagation = "private"
+    is_file: bool = False
 
     @classmethod
     def of(cls, mount: str | Mount) -> Binding:

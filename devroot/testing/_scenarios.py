@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from devroot._driver_root import DriverRoot
 from devroot._mounttree import MountInfoTable
 from devroot._paths import ContainerPath, HostPath
-from devroot._roots import DriverRoot
 from devroot._view import ContainerView
 from devroot.errors import InvalidSceneError
 from devroot.testing._scenes import SCENES

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
     from devroot._paths import ContainerPath
     from devroot._presence import NodeSet
-    from devroot._roots import DevRoot
     from devroot._view import ContainerView
     from devroot.udev._context import UdevContext
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
     from devroot._evidence import Reach
     from devroot._paths import ContainerPath, HostPath
-    from devroot._roots import DevRoot
     from devroot.udev._context import UdevNews
 
 _LOST: Final = "news was lost, for nobody read it in time (ENOBUFS); what it was follows"

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import pytest
 
+from devroot._driver_root import DriverRoot
 from devroot._find import SYSTEM_DIRECTORIES
 from devroot._findings import DriverFile, Findings, Obstacle, PassedOver
 from devroot._mounts import Mount, MountTable
 from devroot._paths import ContainerPath, HostPath
-from devroot._roots import DriverRoot
 from devroot._view import ContainerView
 from devroot.errors import (
     DriverFileError,

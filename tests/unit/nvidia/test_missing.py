@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
+from devroot._dev_root import DevRoot
 from devroot._device import DeviceNode
+from devroot._driver_root import DriverRoot
 from devroot._fallbacks import SubsetFallback
 from devroot._mounts import Mount, MountTable
 from devroot._mounttree import MountInfoTable
 from devroot._paths import ContainerPath, HostPath
-from devroot._roots import DevRoot, DriverRoot
 from devroot._view import ContainerView
 from devroot.errors import DevRootError, NodesMissingError
 from devroot.nvidia import (

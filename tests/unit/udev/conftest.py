@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from devroot._driver_root import DriverRoot
 from devroot._fallbacks import SubsetFallback
 from devroot._paths import ContainerPath
-from devroot._roots import DevRoot, DriverRoot
 from devroot.testing import FakeContainer, FakeHost, FakeUdev
+
+if TYPE_CHECKING:
+    from devroot._dev_root import DevRoot
 
 SUBSET = SubsetFallback("/host-dev", ["infiniband"])
 MELLANOX = 0x15B3

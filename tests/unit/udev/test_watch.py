@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
+from devroot._driver_root import DriverRoot
 from devroot._evidence import Verdict
 from devroot._fallbacks import HostDevFallback
 from devroot._paths import ContainerPath, HostPath
-from devroot._roots import DriverRoot
 from devroot.errors import NotOnHostError, UdevUnavailableError
 from devroot.udev import Change, DeviceCatalog, Event, Record, UdevNews, Watch, watch
 from tests.unit.udev.conftest import dev_root_of, plug_port
 
 if TYPE_CHECKING:
-    from devroot._roots import DevRoot
+    from devroot._dev_root import DevRoot
     from devroot.testing import FakeContainer, FakeHost, FakeUdev
     from devroot.udev import UdevContext
 
