@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from devroot import ContainerPath, HostPath, Mount, MountTable
-from devroot.cdi import minimum_version, to_container, to_host, validate
-from devroot.errors import NotMountedError, UnmappedPathsError
+from devroot import ContainerPath, ContainerView, DeviceNode, HostPath, Mount, MountTable
+from devroot.cdi import ProblemCode, check, minimum_version, to_container, to_host, validate
+from devroot.errors import InvalidSpecError, NotMountedError, UnmappedPathsError
+from devroot.testing import TreeFileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 pytestmark = pytest.mark.property
 
@@ -148,3 +150,90 @@ def _take_away_host_paths(spec: dict[str, Any]) -> None:
         for hook in edits.get("hooks", ()):
             if hook["hookName"] != "startContainer":
                 del hook["path"]
+
+
+TEXTS = st.text(max_size=3) | st.sampled_from(
+    ["/a", "/a/../b", "//a", "c", "bind", "prestart", "A=b", "0.5.0", "1.1.0", "vendor.com/cc"]
+)
+SCALARS = st.none() | st.booleans() | st.integers(-1, 500) | st.floats() | TEXTS
+FIELDS = [
+    "cdiVersion",
+    "kind",
+    "devices",
+    "containerEdits",
+    "annotations",
+    "name",
+    "env",
+    "deviceNodes",
+    "netDevices",
+    "hooks",
+    "mounts",
+    "intelRdt",
+    "additionalGids",
+    "path",
+    "hostPath",
+    "containerPath",
+    "type",
+    "major",
+    "minor",
+    "fileMode",
+    "permissions",
+    "uid",
+    "gid",
+    "options",
+    "hookName",
+    "args",
+    "timeout",
+    "closID",
+    "schemata",
+    "enableCMT",
+]
+KEYS = TEXTS | st.sampled_from(FIELDS)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+NODE = DeviceNode(path="a", major=1, minor=1)
+
+
+@st.composite
+def spoilt(draw: st.DrawFn) -> dict[str, Any]:
+    """Return a spec in which anything stands somewhere."""
+    spec: dict[str, Any] = copy.deepcopy(draw(SPECS))
+    places = list(_places(spec))
+    holder, key = draw(st.sampled_from(places))
+    holder[key] = draw(ANYTHING)
+    return spec
+
+
+def _places(value: object) -> Iterator[tuple[Any, Any]]:
+    """Yield each place in a document: what holds it, and its key there."""
+    items: Iterable[tuple[Any, object]] = ()
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+    elif isinstance(value, list):
+        items = enumerate(cast("list[object]", value))
+    for key, item in items:
+        yield value, key
+        yield from _places(item)
+
+
+@given(spoilt() | st.dictionaries(KEYS, ANYTHING), TABLES)
+def test_whatever_stands_there_is_told(spec: dict[str, Any], mounts: MountTable) -> None:
+    """No document of JSON makes anything but an answer, or an error that names the place."""
+    before = copy.deepcopy(spec)
+    view = ContainerView(mounts=mounts, filesystem=TreeFileSystem(["char /a/b 1:1", "dir /b"]))
+    problems = check(spec, view=view, nodes=[NODE])
+    invalid = [one for one in problems if one.code is ProblemCode.INVALID]
+    if invalid:
+        with pytest.raises(InvalidSpecError) as caught:
+            validate(spec)
+        assert caught.value.location == invalid[0].location
+    else:
+        validate(spec)
+        assert json.loads(json.dumps(spec)) == spec
+    for transform in (to_host, to_container):
+        with suppress(InvalidSpecError, UnmappedPathsError):
+            transform(spec, mounts, arguments="map")
+    assert repr(spec) == repr(before)
