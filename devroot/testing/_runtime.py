@@ -34,8 +34,22 @@ CAPABILITY_BITS: Final = {name: bit for bit, name in enumerate(_CAPABILITIES.spl
 """The capabilities of linux/capability.h, by their bits."""
 
 DEFAULT_CAPABILITIES: Final = frozenset(
-    "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE NET_RAW SETFCAP"
-    " SETGID SETPCAP SETUID SYS_CHROOT".split()
+    {
+        "AUDIT_WRITE",
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "FOWNER",
+        "FSETID",
+        "KILL",
+        "MKNOD",
+        "NET_BIND_SERVICE",
+        "NET_RAW",
+        "SETFCAP",
+        "SETGID",
+        "SETPCAP",
+        "SETUID",
+        "SYS_CHROOT",
+    }
 )
 """What containerd gives to a container that asks for nothing: 0xa80425fb."""
 

@@ -123,7 +123,7 @@ def test_without_chown_and_fowner(host: FakeHost) -> None:
 
 def test_an_unknown_capability(host: FakeHost) -> None:
     """A slip in a name is answered with the names that there are."""
-    with pytest.raises(InvalidSceneError, match="'MKDEV' is none of AUDIT_WRITE, "):
+    with pytest.raises(InvalidSceneError, match="'MKDEV' is none of AUDIT_CONTROL, "):
         host.container(capabilities=["MKDEV"])
 
 
