@@ -146,6 +146,7 @@ class Watch:
         self._known = {} if replay else {device.sysfs_path: device for device in catalog}
         self._pending: deque[Event] = deque()
         self._stale: NotOnHostError | None = None
+        self._now = dev_root
         self._monitor = catalog.context.monitor()  # hears first, so that nothing is lost
         try:
             self._require_live()
@@ -207,6 +208,7 @@ class Watch:
 
         Raises:
             NotOnHostError: what the dev root shows is stale; also from every later call.
+            InvalidNodeError: the kernel describes a node that cannot be.
             MountInfoError: a mount table lost lines that matter here.
             OSError: a directory on the way cannot be looked into.
         """
@@ -244,6 +246,7 @@ class Watch:
             InvalidNodeError: as from `DeviceCatalog.refresh`; likewise its other errors.
         """
         now = {device.sysfs_path: device for device in self._before.refresh()}
+        self._look_at_mounts()
         for path, device in tuple(self._known.items()):
             if path not in now or now[path].node != device.node:
                 self._drop(path)
@@ -272,12 +275,15 @@ class Watch:
     def _take(self, news: UdevNews) -> None:
         record, said = news.record, news.record.properties
         if news.action == "remove":
-            if _SYNTHETIC not in said:  # somebody wrote it; the device is there still
+            # What somebody wrote to a file removes nothing.
+            if _SYNTHETIC not in said and record.sysfs_path in self._known:
+                self._look_at_mounts()
                 self._drop(record.sysfs_path)
             return
         device = Device.of_record(record)
         if device is None or not self._before.matches(device):
             return
+        self._look_at_mounts()
         # A device that moves in sysfs keeps its node.
         known = self._known.pop(said.get("DEVPATH_OLD", ""), None)
         known = self._known.get(device.sysfs_path, known)
@@ -294,12 +300,11 @@ class Watch:
         self._pending.append(self._event(Change.ADDED, device))
 
     def _drop(self, sysfs_path: str) -> None:
-        device = self._known.pop(sysfs_path, None)
-        if device is not None:
-            self._pending.append(self._event(Change.REMOVED, device))
+        device = self._known.pop(sysfs_path)
+        self._pending.append(self._event(Change.REMOVED, device))
 
     def _event(self, change: Change, device: Device) -> Event:
-        dev_root, path = self._live(), device.node.path
+        dev_root, path = self._now, device.node.path
         if not dev_root.contains(path):
             reason = f"it lies outside of what the dev root {dev_root} shows"
             return Event(change=change, device=device, reason=reason)
@@ -314,14 +319,15 @@ class Watch:
             reason="" if accepted else f"its reach is {reach.verdict.name}",
         )
 
-    def _live(self) -> DevRoot:
-        """Return the dev root as the mounts are now."""
-        return attrs.evolve(self._dev_root, view=self._dev_root.view.refresh())
+    def _look_at_mounts(self) -> None:
+        """Take the dev root as the mounts are now, for all that is told next."""
+        self._now = attrs.evolve(self._dev_root, view=self._dev_root.view.refresh())
 
     def _require_live(self) -> None:
         """Raise if what the dev root shows has gone stale."""
         if self._stale is None:
-            reach = self._live().reach()
+            self._look_at_mounts()
+            reach = self._now.reach()
             stale = [part for part in reach.parts or (reach,) if part.verdict is Verdict.STALE]
             if not stale:
                 return
