@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from devroot import ContainerPath, DeviceNode, LocalFileSystem
 from devroot.cdi import described, device, edits, spec, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.race
 
