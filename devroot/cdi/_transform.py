@@ -17,30 +17,27 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, final
 
 import attrs
 
-from devroot._paths import ContainerPath, HostPath, as_container_path
 from devroot.cdi._fields import is_bind_mount
+from devroot.cdi._mapping import container_mapper, host_mapper, stripper
 from devroot.cdi._spec import plain
 from devroot.cdi._versions import HOST_PATH, VERSIONS, rank
 from devroot.errors import (
     InvalidPathError,
     InvalidSpecError,
     NotMountedError,
-    PathKindError,
     UnmappedPathsError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from devroot._mounts import MountTable
-
-    Mapper = Callable[[str], str]
-    """Takes a path to the other side; `NotMountedError` if it has no place there."""
+    from devroot._paths import ContainerPath
+    from devroot.cdi._mapping import Mapper
 
 _WORKLOADS_HOOK: Final = "startContainer"
 _NOT_A_PATH: Final = "it is an absolute path"
 _NESTED: Final = frozenset({dict, list})
-_NO_NAMES: Final = frozenset({"", ".", ".."})
 
 
 @final
@@ -104,10 +101,10 @@ def to_host(
 
     .. versionadded:: 0.1.0
     """
-    cut = _stripper(strip)
+    cut = stripper(strip)
     if unmapped not in {"error", "keep"} or arguments not in {"keep", "map", "strip"}:
         raise _unknown_choice(unmapped, arguments)
-    mapper = _to_host(mounts)
+    mapper = host_mapper(mounts)
     text = {"keep": None, "map": mapper, "strip": cut}[arguments]
     work = _Transform(mapper, strip=cut, argument=text, both=arguments == "strip")
     return work.run(spec, keep=unmapped == "keep")
@@ -138,7 +135,7 @@ def to_container(
     """
     if unmapped not in {"error", "keep"} or arguments not in {"keep", "map"}:
         raise _unknown_choice(unmapped, arguments)
-    mapper = _to_container(mounts)
+    mapper = container_mapper(mounts)
     argument = mapper if arguments == "map" else None
     return _Transform(mapper, argument=argument).run(spec, keep=unmapped == "keep")
 
@@ -146,80 +143,6 @@ def to_container(
 def _unknown_choice(unmapped: object, arguments: object) -> ValueError:
     message = f"unmapped={unmapped!r}, arguments={arguments!r}: there is no such choice"
     return ValueError(message)
-
-
-def _to_host(mounts: MountTable) -> Mapper:
-    return _by_directory(
-        lambda text: str(mounts.to_host(ContainerPath(text))),
-        points={str(mount.container) for mount in mounts},
-        seen=frozenset(),
-    )
-
-
-def _to_container(mounts: MountTable) -> Mapper:
-    return _by_directory(
-        lambda text: str(mounts.to_container(HostPath(text))),
-        points={str(mount.host) for mount in mounts},
-        seen=frozenset(str(mount.container) for mount in mounts),
-    )
-
-
-def _by_directory(mapper: Mapper, *, points: set[str], seen: frozenset[str]) -> Mapper:
-    """Return a mapper that asks *mapper* once for a directory, and not for each name in it.
-
-    What is in a directory goes where the directory goes, except for a name on which a mount
-    itself stands.
-
-    Args:
-        mapper: asked for directories and for exceptions.
-        points: the sides of mounts that are on the side of the text.
-        seen: those on the side of the answer, which can hide what would be there.
-    """
-    directories: dict[str, str | None] = {}
-
-    def look(directory: str) -> str | None:
-        """Return where a directory goes; None if it is not known, or written in another way."""
-        if directory and (directory == "/" or str(ContainerPath(directory)) != directory):
-            return None
-        try:
-            return mapper(directory or "/").rstrip("/")
-        except NotMountedError:
-            return None
-
-    def quick(text: str) -> str:
-        if text in points or "\0" in text:
-            return mapper(text)
-        directory, _, name = text.rpartition("/")
-        if name in _NO_NAMES:
-            return mapper(text)
-        try:
-            place = directories[directory]
-        except KeyError:
-            place = directories[directory] = look(directory)
-        if place is None:
-            return mapper(text)
-        found = f"{place}/{name}"
-        return mapper(text) if found in seen else found
-
-    return quick
-
-
-def _stripper(strip: Iterable[str | ContainerPath]) -> Mapper | None:
-    """Return what takes a leading directory away; None if there is nothing to take."""
-    if isinstance(strip, (str, ContainerPath)):
-        raise PathKindError(strip, wanted="list of container paths")
-    prefixes = sorted((str(as_container_path(one)) for one in strip), key=len, reverse=True)
-    if not prefixes:
-        return None
-
-    def cut(text: str) -> str:
-        normal = str(ContainerPath(text))
-        for prefix in prefixes:
-            if normal == prefix or normal.startswith(prefix.rstrip("/") + "/"):
-                return normal[len(prefix.rstrip("/")) :] or "/"
-        return text
-
-    return cut
 
 
 def _items(value: object, location: str) -> list[object]:
