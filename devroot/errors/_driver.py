@@ -57,7 +57,7 @@ class DriverFileError(KernelError, FileNotFoundError):
     def __str__(self) -> str:
         if not self.passed_over:
             return f"{super().__str__()}; no place was given to look at"
-        return lines(f"{super().__str__()}; what was looked at:", map(str, self.passed_over))
+        return bulleted(f"{super().__str__()}; what was looked at:", map(str, self.passed_over))
 
 
 class DriverVersionError(DevRootError, ValueError):

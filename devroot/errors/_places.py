@@ -170,9 +170,9 @@ class UnmappedPathsError(DevRootError, LookupError):
 
     def __init__(self, unmapped: tuple[UnmappedPath, ...]) -> None:
         self.unmapped = unmapped
-        lines = [str(one) for one in unmapped[: self._SHOWN]]
+        shown = [str(one) for one in unmapped[: self._SHOWN]]
         if len(unmapped) > self._SHOWN:
-            lines.append(f"and {len(unmapped) - self._SHOWN} more")
+            shown.append(f"and {len(unmapped) - self._SHOWN} more")
         paths = "path has" if len(unmapped) == 1 else "paths have"
         super().__init__(
             bulleted(f"{len(unmapped)} {paths} no counterpart on the other side:", lines)
