@@ -80,15 +80,12 @@ class MountInfo(Generic[PathT]):
     deleted: bool = False
 
     @classmethod
-    def from_line(
-        cls, line: bytes, *, paths: type[KindT], number: int | None = None
-    ) -> MountInfo[KindT]:
+    def from_line(cls, line: bytes, *, paths: type[KindT]) -> MountInfo[KindT]:
         """Return the mount that one line describes.
 
         Args:
             line: the line without its newline.
             paths: whose view the mount point is in.
-            number: which line of a table it is, counted from 1; for the error.
 
         Raises:
             MountInfoError: the line is not of the format.
@@ -102,11 +99,11 @@ class MountInfo(Generic[PathT]):
             mount_point = paths.from_bytes(unescape(point))
             numbers = tuple(map(_number, (mount_id, parent_id, major, minor)))
         except ValueError as error:
-            raise refusal(line, number) from error
+            raise refusal(line) from error
         if not (root and options and all(optional_fields) and fstype and super_options):
-            raise refusal(line, number)
+            raise refusal(line)
         if bytes(mount_point) != unescape(point):  # as in "/a/": no look-up would find it
-            raise refusal(line, number)
+            raise refusal(line)
         root_text = _text(root)
         return MountInfo(
             mount_id=numbers[0],

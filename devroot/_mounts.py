@@ -22,10 +22,15 @@ from devroot._paths import (
 from devroot.errors import InvalidMountError, InvalidPathError, NotMountedError, PathKindError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _NEAREST: Final = 3
 _ACCESS_MODES: Final = ("ro", "rw")
+
+
+def _as_optional_host_path(value: str | HostPath | None) -> HostPath | None:
+    # attrs.converters.optional() has a type from which pyright learns nothing.
+    return None if value is None else as_host_path(value)
 
 
 @final
@@ -46,7 +51,7 @@ class Mount:
     .. versionadded:: 0.1.0
     """
 
-    host: HostPath | None = attrs.field(converter=attrs.converters.optional(as_host_path))
+    host: HostPath | None = attrs.field(converter=_as_optional_host_path)
     container: ContainerPath = attrs.field(converter=as_container_path)
     read_only: bool = False
 
@@ -74,43 +79,25 @@ class Mount:
 
 
 class _Node:
-    """A path component in a trie: the mount that lies there, if any, and what is below.
+    """A component of container paths: the mount there that nothing hides, and what is below.
 
-    `skip` and `prefix` belong to the mount: how much of a path's text its own side takes, and
-    what stands there on the other side. They make a mapping one slice and one addition.
+    `skip` and `host` belong to the mount: how much of a container path's text its own side takes,
+    and what stands there on the host. They make a mapping one slice and one addition.
     """
 
-    __slots__ = ("below", "mount", "prefix", "skip")
+    __slots__ = ("below", "host", "mount", "skip")
 
     def __init__(self) -> None:
         self.below: dict[str, _Node] = {}
         self.mount: Mount | None = None
         self.skip = 0
-        self.prefix = ""
-
-    def at(self, text: str) -> _Node:
-        """Return the node of an absolute path below this one, made if it is missing."""
-        node = self
-        for name in _names(text):
-            node = node.below.setdefault(name, _Node())
-        return node
-
-    def mounts(self) -> Iterator[Mount]:
-        """Yield the mounts at and below this node, however deep they lie."""
-        nodes: list[_Node] = [self]
-        while nodes:
-            node = nodes.pop()
-            if node.mount is not None:
-                yield node.mount
-            nodes.extend(reversed(node.below.values()))
-
-
-def _names(text: str) -> list[str]:
-    return [] if text == "/" else text[1:].split("/")
+        self.host = ""
 
 
 def _prefix(path: HostPath | ContainerPath) -> str:
-    return str(path).rstrip("/")
+    """Return the text of a path to which ``/`` and a name can be added; empty for the root."""
+    text = str(path)
+    return "" if text == "/" else text
 
 
 @final
@@ -129,23 +116,27 @@ class MountTable:
     .. versionadded:: 0.1.0
     """
 
-    __slots__ = ("_by_host", "_mounts", "_visible")
+    __slots__ = ("_by_host", "_mounts", "_root")
 
     def __init__(self, mounts: Iterable[Mount] = ()) -> None:
         self._mounts = tuple(mounts)
-        self._visible = _Node()
-        for mount in self._mounts:
+        self._root = _Node()
+        self._by_host: dict[str, list[Mount]] = {}
+        # Nothing hides the last mount, and it hides what was made before at its path or below.
+        for mount in reversed(self._mounts):
             if not isinstance(mount, Mount):
                 raise PathKindError(mount, wanted="Mount")
-            node = self._visible.at(str(mount.container))
-            node.below = {}
-            node.mount = mount
-            node.skip = len(_prefix(mount.container))
-            node.prefix = "" if mount.host is None else _prefix(mount.host)
-        self._by_host: dict[str, list[Mount]] = {}
-        for mount in self._visible.mounts():
-            if mount.host is not None:
-                self._by_host.setdefault(_prefix(mount.host), []).append(mount)
+            node = self._root
+            for name in mount.container.parts[1:]:
+                if node.mount is not None:
+                    break
+                node = node.below.setdefault(name, _Node())
+            if node.mount is None:
+                node.mount = mount
+                node.skip = len(_prefix(mount.container))
+                if mount.host is not None:
+                    node.host = _prefix(mount.host)
+                    self._by_host.setdefault(node.host, []).append(mount)
 
     def covering(self, path: ContainerPath) -> Mount | None:
         """Return the mount that serves *path*; None if none does.
@@ -153,13 +144,14 @@ class MountTable:
         Raises:
             PathKindError: *path* is not a container path.
         """
-        return self._covering(path).mount
-
-    def _covering(self, path: ContainerPath) -> _Node:
         if type(path) is not ContainerPath:
             raise PathKindError(path, wanted="ContainerPath")
-        node = found = self._visible
-        for name in _names(str(path)):
+        return self._covering(str(path)).mount
+
+    def _covering(self, text: str) -> _Node:
+        """Return the node of the mount that serves a path; the root's if none does."""
+        node = found = self._root
+        for name in text[1:].split("/"):
             below = node.below.get(name)
             if below is None:
                 break
@@ -175,29 +167,33 @@ class MountTable:
             NotMountedError: no mount covers it, or the one that does has no known host side.
             PathKindError: *path* is not a container path.
         """
-        node = self._covering(path)
+        if type(path) is not ContainerPath:
+            raise PathKindError(path, wanted="ContainerPath")
+        text = str(path)
+        node = self._covering(text)
         mount = node.mount
         if mount is None:
-            raise NotMountedError(path, nearest=self._nearest(str(path)))
+            nearest = self._nearest(path.parts, lambda mount: mount.container.parts)
+            raise NotMountedError(path, nearest=nearest)
         if mount.host is None:
             reason = f"the mount at {mount.container} is not from a known host path"
             raise NotMountedError(path, reason=reason)
-        text = str(path)
-        rest = "" if text == "/" else text[node.skip :]
-        return host_path_of_normal(node.prefix + rest or "/")
+        if text == "/":
+            return mount.host
+        return host_path_of_normal(node.host + text[node.skip :] or "/")
 
     def to_container(self, path: HostPath) -> ContainerPath:
         """Return where the host path *path* appears; the shortest answer if there are several.
 
         Raises:
-            NotMountedError: it appears nowhere, or only where a deeper mount hides it.
+            NotMountedError: it appears nowhere, or only where another mount hides it.
             PathKindError: *path* is not a host path.
         """
         found = self.to_container_all(path)
         if found:
             return found[0]
-        nearest = self._nearest_on_host(path)
-        hidden = any(mount.host and path.is_relative_to(mount.host) for mount in nearest)
+        nearest = self._nearest(path.parts, lambda mount: mount.host.parts if mount.host else ())
+        hidden = any(mount.host and path.is_relative_to(mount.host) for mount in self._mounts)
         reason = "what is mounted later or further down hides it" if hidden else ""
         raise NotMountedError(path, nearest=nearest, reason=reason)
 
@@ -216,32 +212,25 @@ class MountTable:
         end = len(text)
         while end >= 0:
             for mount in self._by_host.get(text[:end], ()):
-                place = container_path_of_normal(_prefix(mount.container) + text[end:] or "/")
-                if self.covering(place) is mount:
-                    found.append(place)
+                place = _prefix(mount.container) + text[end:] or "/"
+                if self._covering(place).mount is mount:
+                    found.append(container_path_of_normal(place))
             end = text.rfind("/", 0, end)
         if len(found) > 1:
             found.sort(key=lambda place: (len(place.parts), place))
         return tuple(found)
 
-    def _nearest(self, text: str) -> tuple[Mount, ...]:
-        """Return some mounts that share the longest way from the root with a container path."""
-        node = self._visible
-        for name in _names(text):
-            if name not in node.below:
-                break
-            node = node.below[name]
-        return tuple(mount for mount, _ in zip(node.mounts(), range(_NEAREST), strict=False))
-
-    def _nearest_on_host(self, path: HostPath) -> tuple[Mount, ...]:
-        """Return some mounts that share the longest way from the root with a host path."""
+    def _nearest(
+        self, wanted: tuple[str, ...], parts: Callable[[Mount], tuple[str, ...]]
+    ) -> tuple[Mount, ...]:
+        """Return some mounts that share the longest way from the root with a path."""
 
         def shared(mount: Mount) -> int:
-            pairs = zip(path.parts, mount.host.parts if mount.host else (), strict=False)
+            pairs = zip(wanted, parts(mount), strict=False)
             return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
-        known = (mount for mount in self._mounts if mount.host is not None)
-        return tuple(sorted(known, key=shared, reverse=True)[:_NEAREST])
+        near = [mount for mount in self._mounts if parts(mount)]
+        return tuple(sorted(near, key=shared, reverse=True)[:_NEAREST])
 
     def __iter__(self) -> Iterator[Mount]:
         return iter(self._mounts)

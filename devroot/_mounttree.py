@@ -26,6 +26,8 @@ _READ_ATTEMPTS: Final = 3
 _SMALL: Final = 16 * 1024
 _SLASH: Final = ord("/")
 
+_NOTHING: Final[dict[bytes, bytes]] = {}
+
 _NO_PARENT: Final = "it names the parent %s, which the table does not list"
 _TWICE: Final = "its ID or its place is listed twice"
 _NO_ROOT: Final = "it does not tell which of its mounts is the root"
@@ -59,61 +61,59 @@ class MountInfoTable(Generic[PathT]):
         "_data",
         "_doubts",
         "_kind",
-        "_numbers",
+        "_offsets",
         "_records",
-        "_split",
         "_start",
     )
 
-    # A mount is named by its ID as the file writes it. `_numbers` leads from there to its line,
-    # and `_children` to what lies on it: from a mount point to the ID of the mount there.
+    # A mount is named by its ID as the file writes it. `_offsets` leads from there to the offset
+    # of its line, `_children` to what lies on it: from a mount point to the ID of the mount there.
     _data: bytes
     _kind: type[PathT]
     _count: int
-    _numbers: dict[bytes, int]
+    _offsets: dict[bytes, int]
     _children: dict[bytes, dict[bytes, bytes]]
     _start: bytes
     _doubts: dict[bytes, tuple[int | None, str]]
-    _split: list[bytes]
     _records: dict[int, MountInfo[PathT]]
     _by_device: dict[tuple[int, int], list[int]]
 
     def __init__(self, data: bytes, *, paths: type[PathT]) -> None:
         self._data = data
         self._kind = paths
-        self._split = []
         self._records = {}
         self._by_device = {}
         if b"\r" in data and 0 < data.count(b"\n") == data.count(b"\r\n"):
             # A single line may end so, for a carriage return can be part of a name.
             reason = "like every line, it ends in a carriage return, which the kernel never writes"
-            raise MountInfoError(reason, line_number=1, line=_shown(data[: data.index(b"\n")]))
-        self._numbers = numbers = {}
+            raise MountInfoError(reason, line_number=1, line=_shown(self._line(0)))
+        self._count = data.count(b"\n") + (data[-1:] not in {b"\n", b""})
+        self._offsets = offsets = {}
         self._children = children = defaultdict[bytes, dict[bytes, bytes]](dict)
         escaped = b"\\" in data
-        number, line, rootfs = -1, b"", b""
+        offset, line, rootfs = 0, b"", b""
         # Every table pays for this loop, so it takes from a line only what look-ups need, and
         # keeps no line: to keep them would cost as much as to split them.
         try:
-            for number, line in enumerate(BytesIO(data)):
+            for line in BytesIO(data):
                 mount_id, parent_id, _, _, point, _ = line.split(b" ", 5)
                 if point[0] != _SLASH:
                     raise ValueError  # noqa: TRY301 - a call for each line would cost too much
                 if escaped:
                     point = unescape(point)
-                numbers[mount_id] = number
+                offsets[mount_id] = offset
                 if mount_id == parent_id and point == b"/":
                     rootfs = mount_id
                 else:
                     children[parent_id][point] = mount_id
+                offset += len(line)
         except (ValueError, IndexError) as error:
-            raise refusal(line.removesuffix(b"\n"), number + 1) from error
-        self._count = number + 1
+            raise refusal(self._line(offset), self._number(offset)) from error
         if len(data) <= _SMALL:
             for _ in self:  # the first line that cannot be decoded raises
                 pass
         else:  # a text that was cut ends in the middle of its last line
-            MountInfo.from_line(line.removesuffix(b"\n"), paths=paths, number=self._count)
+            self._record(offset - len(line))
         on_root = {on: group.pop(b"/") for on, group in children.items() if b"/" in group}
         self._start = rootfs or self._find_start(on_root)
         self._doubts = dict(self._find_doubts(len(on_root) + bool(rootfs)))
@@ -126,7 +126,7 @@ class MountInfoTable(Generic[PathT]):
         that lies on it names it as the parent. Other mounts at ``/`` lie on the root mount, and a
         look-up that starts there does not step onto them, path_resolution(7).
         """
-        unlisted = self._children.keys() - self._numbers.keys()
+        unlisted = self._children.keys() - self._offsets.keys()
         roots = [on_root[on] for on in unlisted if on in on_root and not self._children[on]]
         starts = roots or list(unlisted)
         return starts[0] if len(starts) == 1 else b""
@@ -140,28 +140,28 @@ class MountInfoTable(Generic[PathT]):
         Args:
             at_root: how many mounts are at the root.
         """
-        numbers, children = self._numbers, self._children
+        offsets, children = self._offsets, self._children
         if self._count and not self._start:
             yield b"/", (None, _NO_ROOT)
-        for parent_id in children.keys() - numbers.keys() - {self._start}:
+        for parent_id in children.keys() - offsets.keys() - {self._start}:
             for point, mount_id in children[parent_id].items():
-                yield _first_of(point), (numbers[mount_id], _NO_PARENT % _shown(parent_id))
+                yield _first_of(point), (offsets[mount_id], _NO_PARENT % _shown(parent_id))
         places = at_root + sum(map(len, children.values()))
-        if not len(numbers) == places == self._count:
+        if not len(offsets) == places == self._count:
             yield from self._find_contradictions()
 
     def _find_contradictions(self) -> Iterator[tuple[bytes, tuple[int | None, str]]]:
         """Yield the same for lines of which only one can be true; a repeated line does no harm."""
         seen: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
-        for number, line in enumerate(self._lines):
-            mount_id, parent_id, _, _, point, _ = line.split(b" ", 5)
+        for offset in self._each_offset():
+            mount_id, parent_id, _, _, point, _ = self._line(offset).split(b" ", 5)
             mount = (mount_id, parent_id, unescape(point))
             place = mount if mount_id == parent_id else mount[1:]  # rootfs lies on nothing
             for key in (mount[:1], place):
                 other = seen.setdefault(key, mount)
                 if other != mount:
-                    yield _first_of(other[2]), (number, _TWICE)
-                    yield _first_of(mount[2]), (number, _TWICE)
+                    yield _first_of(other[2]), (offset, _TWICE)
+                    yield _first_of(mount[2]), (offset, _TWICE)
 
     @overload
     @classmethod
@@ -236,18 +236,27 @@ class MountInfoTable(Generic[PathT]):
         """
         return not self._doubts
 
-    @property
-    def _lines(self) -> list[bytes]:
-        """The lines without their newlines, split when one is first asked for."""
-        if not self._split and self._count:
-            self._split = self._data.removesuffix(b"\n").split(b"\n")
-        return self._split
+    def _each_offset(self) -> Iterator[int]:
+        offset = 0
+        for line in BytesIO(self._data):
+            yield offset
+            offset += len(line)
 
-    def _record(self, number: int) -> MountInfo[PathT]:
-        record = self._records.get(number)
+    def _line(self, offset: int) -> bytes:
+        end = self._data.find(b"\n", offset)
+        return self._data[offset:] if end == -1 else self._data[offset:end]
+
+    def _number(self, offset: int) -> int:
+        return self._data.count(b"\n", 0, offset) + 1
+
+    def _record(self, offset: int) -> MountInfo[PathT]:
+        record = self._records.get(offset)
         if record is None:
-            record = MountInfo.from_line(self._lines[number], paths=self._kind, number=number + 1)
-            self._records[number] = record
+            try:
+                record = MountInfo.from_line(self._line(offset), paths=self._kind)
+            except MountInfoError as error:
+                raise refusal(self._line(offset), self._number(offset)) from error
+            self._records[offset] = record
         return record
 
     def covering(self, path: PathT) -> MountInfo[PathT] | None:
@@ -268,8 +277,8 @@ class MountInfoTable(Generic[PathT]):
             PathKindError: *path* is in another view than the table.
         """
         place = self._place(path)
-        number = self._numbers.get(self._walk(place))
-        return None if number is None else self._record(number)
+        offset = self._offsets.get(self._walk(place))
+        return None if offset is None else self._record(offset)
 
     def visible(self) -> Iterator[MountInfo[PathT]]:
         """Return each mount that some path leads to, in the order of the lines.
@@ -278,10 +287,10 @@ class MountInfoTable(Generic[PathT]):
             MountInfoError: as from `covering`.
         """
         self._require_certain(b"/")
-        numbers = self._visible_below(b"/")
-        if self._start in self._numbers:
-            numbers.append(self._numbers[self._start])
-        return map(self._record, sorted(numbers))
+        offsets = self._visible_below(b"/")
+        if self._start in self._offsets:
+            offsets.append(self._offsets[self._start])
+        return map(self._record, sorted(offsets))
 
     def below(self, path: PathT) -> Iterator[MountInfo[PathT]]:
         """Return the visible mounts whose mount point lies below *path*, itself excluded.
@@ -305,35 +314,36 @@ class MountInfoTable(Generic[PathT]):
     def _require_certain(self, place: bytes) -> None:
         doubt = self._doubts.get(b"/") or self._doubts.get(_first_of(place))
         if doubt is not None:
-            number, why = doubt
+            offset, why = doubt
             reason = f"{why}, so mounts came and went while it was read; read it again"
-            if number is None:
+            if offset is None:
                 raise MountInfoError(reason)
-            line = _shown(self._lines[number])
-            raise MountInfoError(reason, line_number=number + 1, line=line)
+            line = _shown(self._line(offset))
+            raise MountInfoError(reason, line_number=self._number(offset), line=line)
 
     def _walk(self, place: bytes) -> bytes:
         """Step from the root to the mount that serves *place*, as a look-up in the kernel does."""
-        children = self._children
         mount_id = self._start
+        above = self._children.get(mount_id, _NOTHING)
         end = 0 if place != b"/" else -1
-        while end != -1 and mount_id in children:
+        while above and end != -1:
             end = place.find(b"/", end + 1)
             prefix = place if end == -1 else place[:end]
-            while mount_id in children and prefix in children[mount_id]:
-                mount_id = children[mount_id][prefix]
+            while prefix in above:
+                mount_id = above[prefix]
+                above = self._children.get(mount_id, _NOTHING)
         return mount_id
 
     def _visible_below(self, place: bytes) -> list[int]:
         inside = place if place == b"/" else place + b"/"
-        numbers: list[int] = []
+        offsets: list[int] = []
         for group in self._children.values():
             for point, mount_id in group.items():
                 if point.startswith(inside):
                     self._require_certain(point)
                     if self._walk(point) == mount_id:
-                        numbers.append(self._numbers[mount_id])
-        return numbers
+                        offsets.append(self._offsets[mount_id])
+        return offsets
 
     def with_device(self, device: tuple[int, int]) -> tuple[MountInfo[PathT], ...]:
         """Return every mount, visible or not, of the file system with this device number.
@@ -342,11 +352,11 @@ class MountInfoTable(Generic[PathT]):
             device: major and minor number (decimal).
         """
         if not self._by_device:
-            lines_of: defaultdict[bytes, list[int]] = defaultdict(list)
-            for number, line in enumerate(self._lines):
-                lines_of[line.split(b" ", 3)[2]].append(number)
-            for numbers in lines_of.values():
-                self._by_device.setdefault(self._record(numbers[0]).device, []).extend(numbers)
+            offsets_of: defaultdict[bytes, list[int]] = defaultdict(list)
+            for offset in self._each_offset():
+                offsets_of[self._line(offset).split(b" ", 3)[2]].append(offset)
+            for offsets in offsets_of.values():
+                self._by_device.setdefault(self._record(offsets[0]).device, []).extend(offsets)
         return tuple(map(self._record, self._by_device.get(device, ())))
 
     def names_source(self, source: str) -> bool:
@@ -360,7 +370,7 @@ class MountInfoTable(Generic[PathT]):
         return self._data
 
     def __iter__(self) -> Iterator[MountInfo[PathT]]:
-        return map(self._record, range(self._count))
+        return map(self._record, self._each_offset())
 
     def __len__(self) -> int:
         return self._count

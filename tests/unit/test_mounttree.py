@@ -165,18 +165,18 @@ def test_a_large_table_names_a_line_when_it_is_decoded() -> None:
 
 def test_a_large_table_decodes_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Out of many lines only the one that serves the path is decoded, and that once."""
-    decoded: list[int | None] = []
+    decoded: list[bytes] = []
     original = MountInfo.from_line
 
-    def from_line(line: bytes, *, paths: Any, number: int | None = None) -> Any:  # noqa: ANN401 - as it is
-        decoded.append(number)
-        return original(line, paths=paths, number=number)
+    def from_line(line: bytes, *, paths: type[ContainerPath]) -> MountInfo[ContainerPath]:
+        decoded.append(line.split(b" ")[0])
+        return original(line, paths=paths)
 
     table = MountInfoTable.parse(large().encode())
     monkeypatch.setattr(MountInfo, "from_line", from_line)
 
     assert [serves(table, path) for path in ("/mnt/1003", "/mnt/1003/x", "/x")] == [1003, 1003, 10]
-    assert decoded == [5, 1]
+    assert decoded == [b"1003", b"10"]
 
 
 # Which mount serves a path.
