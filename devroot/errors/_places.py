@@ -175,5 +175,5 @@ class UnmappedPathsError(DevRootError, LookupError):
             shown.append(f"and {len(unmapped) - self._SHOWN} more")
         paths = "path has" if len(unmapped) == 1 else "paths have"
         super().__init__(
-            bulleted(f"{len(unmapped)} {paths} no counterpart on the other side:", lines)
+            bulleted(f"{len(unmapped)} {paths} no counterpart on the other side:", shown)
         )

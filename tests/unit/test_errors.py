@@ -12,20 +12,28 @@ import pytest
 
 from devroot import (
     ContainerPath,
+    DeviceNode,
     DevicePath,
     Evidence,
     EvidenceCode,
     HostPath,
     Mount,
+    Obstacle,
+    PassedOver,
     Reach,
     Refusal,
+    Report,
     Verdict,
     errors,
 )
+from devroot._presence import NodePresence, Presence
+from devroot._steps import Steps
+from devroot.cdi import UnmappedPath
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+NODE = DeviceNode(path="nvidia0", major=195, minor=0)
 REACH = Reach(
     container_path=ContainerPath("/dev"),
     verdict=Verdict.PRIVATE,
@@ -118,6 +126,69 @@ EXAMPLES: list[tuple[errors.DevRootError, type[Exception], list[str]]] = [
         OSError,
         ["/proc/self/mountinfo", "no procfs", "EACCES"],
     ),
+    (
+        errors.AmbiguousMajorError("infiniband_verbs", section="character", majors=(231, 240)),
+        LookupError,
+        ["'infiniband_verbs'", "231, 240"],
+    ),
+    (
+        errors.CapabilityNotFoundError(
+            "mig/config", path=ContainerPath("/proc/c/mig/config"), known=("mig/monitor",)
+        ),
+        LookupError,
+        ["'mig/config'", "/proc/c/mig/config", "mig/monitor"],
+    ),
+    (
+        errors.DriverFileError(
+            "libcuda.so.1",
+            driver_root=ContainerPath("/driver-root"),
+            passed_over=(
+                PassedOver(path="/driver-root/x", obstacle=Obstacle.MISSING, reason="is not there"),
+            ),
+        ),
+        FileNotFoundError,
+        ["libcuda.so.1", "/driver-root/x", "is not there", "ENOENT"],
+    ),
+    (
+        errors.DriverVersionError(
+            ContainerPath("/driver-root"), found=(("580.1", ContainerPath("/driver-root/a")),)
+        ),
+        ValueError,
+        ["580.1: /driver-root/a"],
+    ),
+    (errors.LdCacheError(reason="it is cut"), ValueError, ["ld.so.cache: it is cut"]),
+    (
+        errors.InvalidSceneError("chair /x", reason="no such type"),
+        ValueError,
+        ["chair /x", "no such"],
+    ),
+    (
+        errors.InvalidSpecError("devices[0].name", "-", reason="it starts with a dash"),
+        ValueError,
+        ["devices[0].name", "'-'", "it starts with a dash"],
+    ),
+    (
+        errors.UnmappedPathsError(
+            (UnmappedPath(location="mounts[0].hostPath", path="/x", reason="/x is on no mount"),)
+        ),
+        LookupError,
+        ["1 path has", "mounts[0].hostPath", "/x is on no mount"],
+    ),
+    (
+        errors.NodesMissingError((NodePresence(node=NODE, presence=Presence.MISSING),)),
+        LookupError,
+        ["/dev/nvidia0 is missing"],
+    ),
+    (
+        errors.NodeError(
+            errno.EROFS,
+            "mount it without ro",
+            "/dev/nvidia0",
+            report=Report(steps=Steps(nodes=(NODE,), missing=set(), told={})),
+        ),
+        OSError,
+        ["/dev/nvidia0", "mount it without ro", "EROFS"],
+    ),
 ]
 IDS = [f"{type(error).__name__}{number}" for number, (error, _, _) in enumerate(EXAMPLES)]
 
@@ -157,6 +228,13 @@ def test_error_survives_a_copy(
         assert (other.errno, other.filename) == (error.errno, error.filename)
     assert isinstance(other, builtin)
     assert words
+
+
+def test_every_public_error_has_an_example() -> None:
+    """No error is added without one here, so that each is tried; the base is never raised."""
+    assert {type(error).__name__ for error, _, _ in EXAMPLES} == {*errors.__all__} - {
+        "DevRootError"
+    }
 
 
 def test_every_public_error_is_documented() -> None:
