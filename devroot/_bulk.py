@@ -7,7 +7,7 @@ takes the way that looks closely, and that one says what is wrong.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 _NODE: Final = "node"
 
 
-@runtime_checkable
 class BulkDirectory(Protocol):
-    """A `Directory` that has a quick way of its own; no directory needs to have it."""
+    """What a `Directory` has beside its own operations if it has a quick way; it need not."""
 
     def right_nodes(self, nodes: Sequence[Member], /) -> list[bool]:
         """Say of each name whether exactly that node is there; False also in doubt."""
@@ -42,8 +41,9 @@ class BulkDirectory(Protocol):
 
 def right_nodes(directory: Directory, nodes: Sequence[Member]) -> list[bool]:
     """Say of each name in *directory* whether exactly that node is there; False also in doubt."""
-    if isinstance(directory, BulkDirectory):
-        return directory.right_nodes(nodes)
+    quick = _quick_way(directory)
+    if quick is not None:
+        return quick.right_nodes(nodes)
     return [_is_right(directory, name, node) for _, name, node in nodes]
 
 
@@ -53,13 +53,19 @@ def publish_nodes(work: Directory, nodes: Sequence[Member], to: Directory) -> li
     Returns:
         The positions of the nodes for which that did not work, in order.
     """
-    if isinstance(work, BulkDirectory):
-        return work.publish_nodes(nodes, to)
+    quick = _quick_way(work)
+    if quick is not None:
+        return quick.publish_nodes(nodes, to)
     return [
         position
         for position, (_, name, node) in enumerate(nodes)
         if not _is_published(work, name, node, to)
     ]
+
+
+def _quick_way(directory: Any) -> BulkDirectory | None:  # noqa: ANN401 - whatever it has more
+    """Return the directory if it has a quick way; runtime_checkable would take its time."""
+    return directory if hasattr(directory, "publish_nodes") else None
 
 
 def make_node(directory: Directory, name: str, node: DeviceNode) -> None:

@@ -43,7 +43,8 @@ def _new_name() -> str:
 
 def leftovers(names: Iterable[str]) -> tuple[str, ...]:
     """Return those of the *names* in a directory that are of working directories, in order."""
-    return tuple(sorted(name for name in names if _NAME.fullmatch(name)))
+    alike = [name for name in names if name.startswith(_PREFIX)]  # there can be many others
+    return tuple(sorted(name for name in alike if _NAME.fullmatch(name)))
 
 
 def sweep(directory: Directory, name: str) -> None:

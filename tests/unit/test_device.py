@@ -115,6 +115,7 @@ def test_the_limits_are_included(field: str, values: tuple[int, int]) -> None:
         ("path", "/etc/passwd", "below /dev"),
         ("path", "../etc/passwd", "'..'"),
         ("path", "nul\0", "NUL"),
+        ("path", "nvidia\ud800", "no file name can hold '\\ud800'"),
     ],
 )
 def test_a_wrong_field_is_named(field: str, value: object, reason: str) -> None:
