@@ -31,7 +31,11 @@ class DevRootError(Exception):
 class KernelError(DevRootError, OSError):
     """An error with ``errno`` and ``filename`` whose text names the way out."""
 
+    _fields: ClassVar[tuple[str, ...]] = ("number", "reason", "filename")
+
     def __init__(self, number: int, reason: str, filename: str) -> None:
+        self.number = number
+        self.reason = reason
         super().__init__(number, reason, filename)
 
     def __str__(self) -> str:

@@ -25,8 +25,6 @@ class NodeError(KernelError):
     _fields = ("number", "reason", "filename", "report")
 
     def __init__(self, number: int, reason: str, filename: str, *, report: Report) -> None:
-        self.number = number
-        self.reason = reason
         self.report = report
         super().__init__(number, reason, filename)
 

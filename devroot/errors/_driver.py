@@ -23,13 +23,6 @@ class DriverRootError(KernelError):
     .. versionadded:: 0.1.0
     """
 
-    _fields = ("number", "reason", "filename")
-
-    def __init__(self, number: int, reason: str, filename: str) -> None:
-        self.number = number
-        self.reason = reason
-        super().__init__(number, reason, filename)
-
 
 class DriverFileError(KernelError, FileNotFoundError):
     """There is no such regular file in the driver root, at least in no place that was looked at.
@@ -153,13 +146,6 @@ class ProcUnavailableError(KernelError):
 
     .. versionadded:: 0.1.0
     """
-
-    _fields = ("number", "reason", "filename")
-
-    def __init__(self, number: int, reason: str, filename: str) -> None:
-        self.number = number
-        self.reason = reason
-        super().__init__(number, reason, filename)
 
 
 class MajorNotFoundError(DevRootError, LookupError):
