@@ -40,7 +40,7 @@ PROCESSES: Final = "one mknod process for each node"
 CREATE: Final = "devroot, all are made"
 LSTAT: Final = "plain loop of lstat"
 AGAIN: Final = "devroot, all are right"
-FEW: Final = "devroot, 64 nodes are made"
+FEW: Final = "devroot, 64 nodes are made in each of 32 runs"
 MANY: Final = "devroot, 65536 nodes are made"
 
 
@@ -62,10 +62,10 @@ LIMITS: Final = (
 )
 
 
-def nodes(count: int) -> list[DeviceNode]:
+def nodes(count: int, directory: str = CHANNELS) -> list[DeviceNode]:
     """Return so many IMEX channels."""
     return [
-        DeviceNode(path=f"{CHANNELS}/channel{minor}", major=MAJOR, minor=minor)
+        DeviceNode(path=f"{directory}/channel{minor}", major=MAJOR, minor=minor)
         for minor in range(count)
     ]
 
@@ -94,6 +94,12 @@ def processes(directory: str, count: int) -> None:
         subprocess.run(["mknod", "-m", "666", path, "c", str(MAJOR), str(minor)], check=True)
 
 
+def make_each(dev_root: DevRoot, groups: list[list[DeviceNode]]) -> None:
+    """Make each group of nodes in a run of its own."""
+    for group in groups:
+        mknod(dev_root, group)
+
+
 def spent() -> float:
     """Return the seconds of CPU that this process and its children have used."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -115,7 +121,8 @@ def measure(place: str, count: int, *, rounds: int) -> dict[str, float]:
     """Return the microseconds for each node of every contender."""
     dev_root = DevRoot(container=place, view=ContainerView.of_process())
     directory = f"{place}/dev/{CHANNELS}"
-    wanted, few, many = nodes(count), nodes(64), nodes(65536)
+    wanted, many = nodes(count), nodes(65536)
+    few = [nodes(64, f"few-{number}") for number in range(32)]
     times: dict[str, list[float]] = {}
 
     def take(name: str, act: Callable[[], object], size: int, *, anew: bool = True) -> None:
@@ -128,13 +135,13 @@ def measure(place: str, count: int, *, rounds: int) -> dict[str, float]:
         take(LSTAT, partial(look, directory, count), count, anew=False)
         take(CREATE, partial(mknod, dev_root, wanted), count)
         take(AGAIN, partial(mknod, dev_root, wanted), count, anew=False)
-        for _ in range(5):  # so few that a single run says little
-            take(FEW, partial(mknod, dev_root, few), len(few))
     for _ in range(max(1, rounds // 10)):
         take(PROCESSES, partial(processes, directory, count), count)
         take(MANY, partial(mknod, dev_root, many), len(many))
-        for _ in range(5):
-            take(FEW, partial(mknod, dev_root, few), len(few))
+        for _ in range(3):
+            take(FEW, partial(make_each, dev_root, few), 32 * 64)
+            for number in range(32):
+                shutil.rmtree(f"{place}/dev/few-{number}")
     return {name: statistics.median(each) for name, each in times.items()}
 
 
