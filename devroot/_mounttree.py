@@ -114,6 +114,7 @@ class MountInfoTable(Generic[PathT]):
                 pass
         else:  # a text that was cut ends in the middle of its last line
             self._record(offset - len(line))
+        # A look-up starts at the root and steps onto none of the mounts there.
         on_root = {on: group.pop(b"/") for on, group in children.items() if b"/" in group}
         self._start = rootfs or self._find_start(on_root)
         self._doubts = dict(self._find_doubts(len(on_root) + bool(rootfs)))
@@ -325,7 +326,7 @@ class MountInfoTable(Generic[PathT]):
         """Step from the root to the mount that serves *place*, as a look-up in the kernel does."""
         mount_id = self._start
         above = self._children.get(mount_id, _NOTHING)
-        end = 0 if place != b"/" else -1
+        end = 0
         while above and end != -1:
             end = place.find(b"/", end + 1)
             prefix = place if end == -1 else place[:end]

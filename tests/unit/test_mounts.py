@@ -220,6 +220,12 @@ def test_the_nearest_mounts_are_named() -> None:
     assert f"the nearest: {DRIVER}" in str(near)
 
 
+def test_what_has_no_host_side_is_near_no_host_path() -> None:
+    """It shows nothing of the host."""
+    table = mounts_of(":/x", "/a:/m", ":/y")
+    assert why_not(table, HostPath("/b")).nearest == (Mount.parse("/a:/m"),)
+
+
 def test_position_counts_only_from_the_root() -> None:
     """Names that agree after the ways have parted do not make a mount nearer."""
     table = mounts_of("/x/b/c/d:/1", "/a/y:/2")

@@ -65,6 +65,7 @@ def test_the_last_newline_may_be_missing() -> None:
     data = f"{ROOT}\n{mount(11, 10, '/a')}".encode()
 
     assert ids(MountInfoTable.parse(data)) == [10, 11]
+    assert len(MountInfoTable.parse(data)) == 2
     assert MountInfoTable.parse(data).render() == data
 
 
@@ -151,6 +152,13 @@ def test_a_large_table_that_was_cut_is_refused() -> None:
         assert caught.value.line_number == 602
 
 
+@pytest.mark.parametrize("point", ["a", ""])
+def test_a_large_table_has_absolute_mount_points(point: str) -> None:
+    """What look-ups depend on is checked in every line."""
+    with pytest.raises(MountInfoError, match="line 602: it does not read"):
+        MountInfoTable.parse(large(mount(11, 10, point), mount(12, 10, "/b")).encode())
+
+
 def test_a_large_table_names_a_line_when_it_is_decoded() -> None:
     """What no look-up depends on is not checked before; all else is served."""
     data = large("11 10 0:x / /a rw - tmpfs none rw", mount(12, 10, "/b"))
@@ -217,6 +225,14 @@ def test_what_a_later_mount_on_an_ancestor_hides() -> None:
     assert not list(table.below(ContainerPath("/a/d")))
 
 
+def test_mounts_are_given_in_the_order_of_the_lines() -> None:
+    """So they are whatever they lie on."""
+    table = table_of(ROOT, mount(11, 10, "/a"), mount(12, 11, "/a/b"), mount(13, 10, "/c"))
+
+    assert ids(table.below(ContainerPath("/"))) == [11, 12, 13]
+    assert ids(table.visible()) == [10, 11, 12, 13]
+
+
 def test_a_later_line_can_be_the_hidden_one() -> None:
     """Where mounts are moved beneath others, the order of the lines tells nothing."""
     table = table_of(ROOT, mount(13, 12, "/a"), mount(12, 10, "/a"))
@@ -246,6 +262,16 @@ def test_rootfs_is_its_own_parent() -> None:
 
     assert table.is_whole
     assert [serves(table, path) for path in ("/", "/a", "/b")] == [1, 12, 1]
+    again = table_of(mount(1, 1, "/"), mount(11, 1, "/"), mount(1, 1, "/"), mount(12, 1, "/a"))
+    assert again.is_whole
+
+
+def test_what_lies_on_itself_is_reached_by_nothing() -> None:
+    """Only at / is a mount that is its own parent the root."""
+    table = table_of(ROOT, mount(11, 11, "/a"), mount(12, 11, "/a/b"))
+
+    assert [serves(table, path) for path in ("/", "/a", "/a/b")] == [10, 10, 10]
+    assert ids(table.visible()) == [10]
 
 
 def test_a_root_that_is_no_mount_point() -> None:
@@ -348,6 +374,18 @@ def test_two_lines_that_exclude_each_other(other: str) -> None:
         assert not table.is_whole
         assert "its ID or its place is listed twice" in reason_why(table, "/run/a/x")
         assert serves(table, "/dev") == 12
+
+
+def test_every_place_of_such_lines_is_in_doubt() -> None:
+    """Which of them is of the past is not known."""
+    for lines in (
+        [mount(11, 10, "/a"), mount(11, 10, "/\\040b/c")],
+        [mount(11, 10, "/a"), mount(12, 10, "/\\040b/c"), mount(11, 10, "/\\040b/c")],
+    ):
+        table = table_of(ROOT, *lines)
+        for path in ("/a", "/ b/c"):
+            assert "listed twice" in reason_why(table, path)
+        assert serves(table, "/c") == 10
 
 
 def test_an_id_used_again_below_itself_ends_no_look_up() -> None:
