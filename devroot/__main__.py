@@ -10,6 +10,7 @@ from devroot import __version__
 from devroot._cli._arguments import parse
 from devroot._cli._commands import run_demo, run_explain
 from devroot._cli._devices import run_devices
+from devroot._cli._making import run_mknod
 from devroot.errors import DevRootError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit status: 0 if the reach is accepted, 3 if it is not, 2 if what the arguments
-        name cannot be read.
+        name cannot be read, 1 if device nodes could not be made.
 
     Raises:
         SystemExit: with 2 if the arguments are wrong, with 0 after ``--help`` and ``--version``.
@@ -35,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             status, text = run_demo()
         elif arguments.command == "devices":
             status, text = run_devices(arguments, version=__version__)
+        elif arguments.command == "mknod":
+            status, text = run_mknod(arguments, version=__version__)
         else:
             status, text = run_explain(arguments, version=__version__)
     except (DevRootError, OSError) as error:

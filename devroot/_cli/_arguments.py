@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from devroot._device import MINOR_MAX
 from devroot._driver_root import Fallback, RootFallback
+from devroot._evidence import ACCEPTED, BEST_FIRST, Verdict
 from devroot._fallbacks import HostDevFallback, SubsetFallback
+from devroot._jobs import ON_CONFLICT
 from devroot._mounts import Mount
 from devroot._paths import ContainerPath, HostPath
 from devroot.errors import DevRootError
@@ -19,17 +22,35 @@ _DESCRIPTION = """\
 Say where the host's /dev is in this container, and whether a device node that
 is made there reaches the host."""
 
-_EPILOG = """\
+_MKNOD_DESCRIPTION = """\
+Make device nodes of the NVIDIA driver in the dev root, exactly as the driver
+describes them. What is right already is left alone. Nothing is made where the
+host would not see it."""
+
+_FALLBACKS = """\
 fallbacks, asked in the order given, if the driver root has no dev directory
 that reaches the host; the default is root:
   root                  this container's own /dev
   host-dev[:P]          the host's /dev is mounted at P/dev (P is / by default)
-  subset:P:NAME,NAME    of the host's /dev only these names, mounted at P/dev/NAME
+  subset:P:NAME,NAME    of the host's /dev only these names, mounted at P/dev/NAME"""
 
+_EXPLAIN_STATUS = """\
 exit status:
   0   the reach is accepted: HOST or DECLARED
   3   it is not, or there is no dev root
   2   the arguments are wrong, or what they name cannot be read"""
+
+_MKNOD_STATUS = """\
+exit status:
+  0   every node is as described, or was left as it was asked to be
+  1   some are not; the report says which, and why
+  3   the reach is not accepted, or there is no dev root: nothing was made
+  2   the arguments are wrong, or what they name cannot be read"""
+
+ALL: Final = "all"
+"""What stands for the IMEX channels that the driver has."""
+
+_TO_MAKE = ("control", "gpus", "capability", "imex_channels")
 
 
 def parse(argv: Sequence[str] | None, *, version: str) -> argparse.Namespace:
@@ -44,6 +65,7 @@ def parse(argv: Sequence[str] | None, *, version: str) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_explain(commands)
     _add_devices(commands)
+    _add_mknod(commands)
     commands.add_parser(
         "demo",
         help="show a node lost in a private /dev, and the way out; needs no root",
@@ -52,8 +74,12 @@ def parse(argv: Sequence[str] | None, *, version: str) -> argparse.Namespace:
         allow_abbrev=False,
     )
     arguments = parser.parse_args(argv)
-    if arguments.command == "explain" and not (arguments.driver_root or arguments.scenario):
-        parser.error("explain needs --driver-root HOST:CONTAINER, or --scenario NAME")
+    needs_driver_root = arguments.command in {"explain", "mknod"}
+    if needs_driver_root and not (arguments.driver_root or arguments.scenario):
+        what = "needs --driver-root HOST:CONTAINER, or --scenario NAME"
+        parser.error(f"{arguments.command} {what}")
+    if arguments.command == "mknod" and not any(getattr(arguments, name) for name in _TO_MAKE):
+        parser.error("mknod needs --control, --gpus, --capability NAME or --imex-channels RANGE")
     return arguments
 
 
@@ -62,29 +88,69 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "explain",
         help="say where the dev root is, why, and whether it reaches the host",
         description=_DESCRIPTION,
-        epilog=_EPILOG,
+        epilog=f"{_FALLBACKS}\n\n{_EXPLAIN_STATUS}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_driver_root(parser)
+    parser.add_argument(
+        "--nodes",
+        action="store_true",
+        help="say also which nodes of the NVIDIA driver and of the kernel the dev root lacks",
+    )
+    parser.add_argument("--json", action="store_true", help="print a document for programmes")
+
+
+def _add_mknod(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "mknod",
+        help="make the device nodes of the NVIDIA driver where the host sees them",
+        description=_MKNOD_DESCRIPTION,
+        epilog=f"{_FALLBACKS}\n\n{_MKNOD_STATUS}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--driver-root",
-        type=_driver_root,
-        metavar="HOST:CONTAINER",
-        help="where the driver is on the host, and where this container sees it",
+        "--control",
+        action="store_true",
+        help="make nvidiactl, nvidia-modeset, nvidia-uvm and nvidia-uvm-tools",
     )
+    parser.add_argument("--gpus", action="store_true", help="make the node of every GPU")
     parser.add_argument(
-        "--fallback",
-        type=_fallback,
+        "--capability",
         action="append",
-        metavar="FALLBACK",
-        help="what to ask next; may be given several times, see below",
+        metavar="NAME",
+        help="make the node of a capability, such as fabric-imex-mgmt or mig/config; may be given"
+        " several times",
     )
-    _add_view(parser)
     parser.add_argument(
-        "--scenario",
-        choices=scenario_names(),
-        help="explain a recorded container instead of this one; it brings its own driver root,"
-        " mounts and fallback, unless others are given",
+        "--imex-channels",
+        type=_channels,
+        metavar="RANGE",
+        help="make the nodes of IMEX channels, such as 0-2047 or 0,4-7; all for those that the"
+        " driver has",
+    )
+    _add_driver_root(parser)
+    parser.add_argument(
+        "--accept",
+        type=_verdicts,
+        default=ACCEPTED,
+        metavar="VERDICT,VERDICT",
+        help="which verdicts of the reach are good enough (host,declared)",
+    )
+    parser.add_argument(
+        "--on-conflict",
+        choices=ON_CONFLICT,
+        default="repair",
+        help="what to do with something else at a name (%(default)s)",
+    )
+    parser.add_argument(
+        "--touch-withheld",
+        action="store_true",
+        help="make and change also nodes of which the driver says that nobody else should",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="change nothing, and say what would be done"
     )
     parser.add_argument("--json", action="store_true", help="print a document for programmes")
 
@@ -131,6 +197,30 @@ def _add_devices(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="where the sysfs to read is (%(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print a document for programmes")
+
+
+def _add_driver_root(parser: argparse.ArgumentParser) -> None:
+    """Add what says which container it is about, and where to look for a dev root."""
+    parser.add_argument(
+        "--driver-root",
+        type=_driver_root,
+        metavar="HOST:CONTAINER",
+        help="where the driver is on the host, and where this container sees it",
+    )
+    parser.add_argument(
+        "--fallback",
+        type=_fallback,
+        action="append",
+        metavar="FALLBACK",
+        help="what to ask next; may be given several times, see below",
+    )
+    _add_view(parser)
+    parser.add_argument(
+        "--scenario",
+        choices=scenario_names(),
+        help="take a recorded container instead of this one; it brings its own driver root,"
+        " mounts and fallback, unless others are given",
+    )
 
 
 def _add_view(parser: argparse.ArgumentParser) -> None:
@@ -212,6 +302,35 @@ def _vendor(text: str) -> int:
         return int(text, 16 if text[:2] in {"0x", "0X"} else 10)
     except ValueError as error:
         raise _wrong(text, "write a number such as 0x15b3") from error
+
+
+def _channels(text: str) -> str | tuple[range, ...]:
+    if text == ALL:
+        return ALL
+    try:
+        return tuple(map(_range, text.split(",")))
+    except ValueError as error:
+        what = f"write all, or numbers and ranges up to {MINOR_MAX}, such as 0-2047 or 0,4-7"
+        raise _wrong(text, what) from error
+
+
+def _range(text: str) -> range:
+    first, dash, last = text.partition("-")
+    for number in (first, last) if dash else (first,):
+        if not (number.isascii() and number.isdigit()):
+            raise ValueError(number)
+    found = range(int(first), int(last if dash else first) + 1)
+    if not found or found[-1] > MINOR_MAX:
+        raise ValueError(text)
+    return found
+
+
+def _verdicts(text: str) -> frozenset[Verdict]:
+    try:
+        return frozenset(map(Verdict, text.split(",")))
+    except ValueError as error:
+        known = ", ".join(verdict.value for verdict in BEST_FIRST)
+        raise _wrong(text, f"write verdicts with commas between: {known}") from error
 
 
 def _wrong(text: str, error: Exception | str) -> argparse.ArgumentTypeError:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from devroot._cli import _json, _text
 from devroot._cli._arguments import parse_fallback
 from devroot._cli._explanation import explain
-from devroot._driver_root import DriverRoot
-from devroot._mounts import MountTable
-from devroot._view import ContainerView
+from devroot._cli._inventory import take_stock
+from devroot._cli._setting import setting_of
 from devroot.testing import scenario
 
 if TYPE_CHECKING:
@@ -41,26 +42,10 @@ def run_explain(arguments: argparse.Namespace, *, version: str) -> tuple[int, st
         DevRootError: what the arguments name cannot be read, or contradicts itself.
         OSError: a directory on the way cannot be looked into.
     """
-    if arguments.scenario is None:
-        default, pair = "root", arguments.driver_root
-        view = ContainerView.of_process(
-            mounts=MountTable(arguments.mount) if arguments.mount else None,
-            host_mountinfo=arguments.host_mountinfo,
-            proc=arguments.proc,
-        )
-    else:
-        scene = scenario(arguments.scenario)
-        default = scene.fallback
-        pair = arguments.driver_root or (scene.driver_root_host, scene.driver_root_container)
-        view = ContainerView.of_process(
-            mounts=MountTable(arguments.mount) if arguments.mount else scene.mounts,
-            host_mountinfo=arguments.host_mountinfo or scene.host_mountinfo,
-            proc=arguments.proc,
-            filesystem=scene.filesystem,
-        )
-    driver_root = DriverRoot(host=pair[0], container=pair[1], view=view)
-    fallbacks = arguments.fallback or [(default, parse_fallback(default))]
-    explanation = explain(driver_root, fallbacks)
+    setting = setting_of(arguments)
+    explanation = explain(setting.driver_root, setting.fallbacks)
+    if arguments.nodes:
+        explanation = attrs.evolve(explanation, inventories=take_stock(explanation))
     status = _ACCEPTED if explanation.accepted else _NOT_ACCEPTED
     if arguments.json:
         return status, _json.render(explanation, version=version)

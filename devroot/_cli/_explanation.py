@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from devroot._mounts import Mount
+    from devroot._presence import NodeSet
     from devroot._view import ContainerView
 
 DRIVER_ROOT: Final = "driver-root"
@@ -85,6 +86,23 @@ class Remedy:
 
 
 @attrs.frozen(kw_only=True)
+class Inventory:
+    """Which of some device nodes a dev root has.
+
+    Attributes:
+        name: of whose nodes, as the ``--json`` format has it.
+        title: the same, in words.
+        found: what was found of each node; None if it cannot be told which there should be.
+        unknown: why that cannot be told, or what may hide some of them, a sentence each.
+    """
+
+    name: str
+    title: str
+    found: NodeSet | None
+    unknown: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
 class Explanation:
     """Where the dev root is, and why.
 
@@ -96,6 +114,8 @@ class Explanation:
         landings: where device paths would land in it.
         remedies: mounts that would help, if the reach is not accepted; any one of them.
         advice: sentences that say what else would help.
+        accept: the verdicts that are good enough.
+        inventories: which nodes the dev root has and lacks; None if nobody asked.
     """
 
     driver_root: DriverRoot
@@ -105,11 +125,13 @@ class Explanation:
     landings: tuple[Landing, ...]
     remedies: tuple[Remedy, ...] = ()
     advice: tuple[str, ...] = ()
+    accept: frozenset[Verdict] = ACCEPTED
+    inventories: tuple[Inventory, ...] | None = None
 
     @property
     def accepted(self) -> bool:
         """Whether a host path of this dev root may be handed out."""
-        return self.reach is not None and self.reach.verdict in ACCEPTED
+        return self.reach is not None and self.reach.verdict in self.accept
 
     @property
     def view(self) -> ContainerView:
@@ -124,12 +146,18 @@ class _Nothing:
         return Refusal(fallback="", reason="the driver root alone was asked for")
 
 
-def explain(driver_root: DriverRoot, fallbacks: Sequence[tuple[str, Fallback]]) -> Explanation:
+def explain(
+    driver_root: DriverRoot,
+    fallbacks: Sequence[tuple[str, Fallback]],
+    *,
+    accept: frozenset[Verdict] = ACCEPTED,
+) -> Explanation:
     """Choose the dev root of *driver_root*, and say what led to it.
 
     Args:
         driver_root: the driver root.
         fallbacks: each with its text on the command line, in order; at least one.
+        accept: the verdicts that are good enough.
 
     Raises:
         DriverRootError: the driver root does not exist, or is no directory.
@@ -137,9 +165,9 @@ def explain(driver_root: DriverRoot, fallbacks: Sequence[tuple[str, Fallback]]) 
         OSError: a directory on the way cannot be looked into.
     """
     only = fallbacks[0][1] if len(fallbacks) == 1 else FirstOf(*(each for _, each in fallbacks))
-    chosen = _chosen(driver_root, only)
-    own = _of_driver_root(driver_root, chosen)
-    candidates = (own, *_of_fallbacks(driver_root, fallbacks, chosen, accepted=_is_accepted(own)))
+    chosen = _chosen(driver_root, only, accept)
+    inquiry = _Inquiry(driver_root=driver_root, chosen=chosen, accept=accept)
+    candidates = (inquiry.of_driver_root(), *inquiry.of_fallbacks(fallbacks))
     reach = None if chosen is None else chosen.reach()
     explanation = Explanation(
         driver_root=driver_root,
@@ -147,6 +175,7 @@ def explain(driver_root: DriverRoot, fallbacks: Sequence[tuple[str, Fallback]]) 
         dev_root=chosen,
         reach=reach,
         landings=() if chosen is None else tuple(_landings(chosen)),
+        accept=accept,
     )
     if explanation.accepted:
         return explanation
@@ -157,78 +186,92 @@ def explain(driver_root: DriverRoot, fallbacks: Sequence[tuple[str, Fallback]]) 
     )
 
 
-def _chosen(driver_root: DriverRoot, fallback: Fallback) -> DevRoot | None:
+def _chosen(
+    driver_root: DriverRoot, fallback: Fallback, accept: frozenset[Verdict]
+) -> DevRoot | None:
     try:
-        return driver_root.dev_root(fallback=fallback)
+        return driver_root.dev_root(fallback=fallback, accept=accept)
     except NoDevRootError:
         return None
 
 
-def _of_driver_root(driver_root: DriverRoot, chosen: DevRoot | None) -> Candidate:
-    found = _chosen(driver_root, _Nothing())
-    if found is None:
-        reason = "it has no dev directory"
-        return Candidate(asked=DRIVER_ROOT, state=State.REFUSED, reason=reason)
-    return _judged(DRIVER_ROOT, found, found.reach(), chosen)
+@attrs.define(kw_only=True)
+class _Inquiry:
+    """Asks each candidate in turn, until one was accepted.
 
+    Attributes:
+        driver_root: who needs a dev root.
+        chosen: what the library has chosen.
+        accept: the verdicts that are good enough.
+        is_over: whether an answer was accepted.
+    """
 
-def _of_fallbacks(
-    driver_root: DriverRoot,
-    fallbacks: Sequence[tuple[str, Fallback]],
-    chosen: DevRoot | None,
-    *,
-    accepted: bool,
-) -> Iterable[Candidate]:
-    for asked, fallback in fallbacks:
-        if accepted:
-            reason = "an earlier answer was accepted"
-            yield Candidate(asked=asked, state=State.NOT_ASKED, reason=reason)
-            continue
-        answer = fallback.dev_root(driver_root, driver_root.view)
-        if isinstance(answer, Refusal):
-            yield Candidate(
-                asked=asked,
-                state=State.REFUSED,
-                reason=answer.reason,
-                reach=answer.reach,
-                remedies=answer.remedies,
-            )
-            continue
-        candidate = _judged(asked, answer, answer.reach(), chosen)
-        accepted = _is_accepted(candidate)
-        yield candidate
+    driver_root: DriverRoot
+    chosen: DevRoot | None
+    accept: frozenset[Verdict]
+    is_over: bool = False
 
+    def of_driver_root(self) -> Candidate:
+        """Ask the driver root itself."""
+        found = _chosen(self.driver_root, _Nothing(), self.accept)
+        if found is None:
+            reason = "it has no dev directory"
+            return Candidate(asked=DRIVER_ROOT, state=State.REFUSED, reason=reason)
+        return self._judged(DRIVER_ROOT, found)
 
-def _judged(asked: str, found: DevRoot, reach: Reach, chosen: DevRoot | None) -> Candidate:
-    taken = chosen is not None and found.origin == chosen.origin
-    reason = f"{reach.container_path} is {reach.verdict.name}: {reach.evidence[-1].text}"
-    if taken and reach.verdict not in ACCEPTED:
-        reason = f"nothing better was found, but {reason}"
-    return Candidate(
-        asked=asked,
-        state=State.TAKEN if taken else State.REFUSED,
-        reason=reason,
-        dev_root=found,
-        reach=reach,
-        remedies=found.remedies,
-    )
+    def of_fallbacks(self, fallbacks: Sequence[tuple[str, Fallback]]) -> Iterable[Candidate]:
+        """Ask the fallbacks."""
+        for asked, fallback in fallbacks:
+            if self.is_over:
+                reason = "an earlier answer was accepted"
+                yield Candidate(asked=asked, state=State.NOT_ASKED, reason=reason)
+                continue
+            answer = fallback.dev_root(self.driver_root, self.driver_root.view)
+            if isinstance(answer, Refusal):
+                yield Candidate(
+                    asked=asked,
+                    state=State.REFUSED,
+                    reason=answer.reason,
+                    reach=answer.reach,
+                    remedies=answer.remedies,
+                )
+                continue
+            yield self._judged(asked, answer)
 
-
-def _is_accepted(candidate: Candidate) -> bool:
-    return candidate.state is State.TAKEN and (
-        candidate.reach is not None and candidate.reach.verdict in ACCEPTED
-    )
+    def _judged(self, asked: str, found: DevRoot) -> Candidate:
+        reach = found.reach()
+        taken = self.chosen is not None and found.origin == self.chosen.origin
+        reason = f"{reach.container_path} is {reach.verdict.name}: {reach.evidence[-1].text}"
+        if taken and reach.verdict not in self.accept:
+            reason = f"nothing better was found, but {reason}"
+        self.is_over = taken and reach.verdict in self.accept
+        return Candidate(
+            asked=asked,
+            state=State.TAKEN if taken else State.REFUSED,
+            reason=reason,
+            dev_root=found,
+            reach=reach,
+            remedies=found.remedies,
+        )
 
 
 def _landings(dev_root: DevRoot) -> Iterable[Landing]:
     paths = dict.fromkeys((_ALWAYS_SHOWN, *(dev_root.names or ())))
-    for path in paths:
-        try:
-            reach = dev_root.reach(path)
-        except OutsideSubsetError:
-            yield Landing(device_path=path)
-        else:
-            yield Landing(device_path=path, container_path=reach.container_path, reach=reach)
+    return (landing_of(dev_root, path) for path in paths)
+
+
+def landing_of(dev_root: DevRoot, path: DevicePath) -> Landing:
+    """Return where *path* would land.
+
+    Raises:
+        MountInfoError: a mount table lost lines that matter here.
+        OSError: a directory on the way cannot be looked into.
+    """
+    try:
+        reach = dev_root.reach(path)
+    except OutsideSubsetError:
+        return Landing(device_path=path)
+    return Landing(device_path=path, container_path=reach.container_path, reach=reach)
 
 
 def _remedies(view: ContainerView, candidates: Iterable[Candidate]) -> Iterable[Remedy]:

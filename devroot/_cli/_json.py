@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from devroot._presence import Presence
+
 if TYPE_CHECKING:
-    from devroot._cli._explanation import Candidate, Explanation, Landing
+    from devroot._cli._explanation import Candidate, Explanation, Inventory, Landing
     from devroot._dev_root import DevRoot
     from devroot._evidence import Evidence, Reach
     from devroot._mounts import Mount
@@ -17,8 +19,18 @@ SCHEMA: Final = 1
 
 def render(explanation: Explanation, *, version: str) -> str:
     """Return the explanation as one JSON document that ends with a newline."""
-    view = explanation.view
-    document = {
+    return dump(document_of(explanation, version=version))
+
+
+def dump(document: dict[str, Any]) -> str:
+    """Return the text of a document, which ends with a newline."""
+    return json.dumps(document, indent=2) + "\n"
+
+
+def document_of(explanation: Explanation, *, version: str) -> dict[str, Any]:
+    """Return the explanation as JSON can hold it."""
+    view, inventories = explanation.view, explanation.inventories
+    return {
         "schema": SCHEMA,
         "devroot": version,
         "accepted": explanation.accepted,
@@ -31,7 +43,7 @@ def render(explanation: Explanation, *, version: str) -> str:
         "candidates": [_candidate(candidate) for candidate in explanation.candidates],
         "dev_root": _dev_root(explanation.dev_root),
         "reach": _reach(explanation.reach),
-        "paths": [_landing(landing) for landing in explanation.landings],
+        "paths": [place_of(landing) for landing in explanation.landings],
         "remedies": [
             {
                 "fallback": remedy.fallback,
@@ -40,8 +52,10 @@ def render(explanation: Explanation, *, version: str) -> str:
             for remedy in explanation.remedies
         ],
         "advice": list(explanation.advice),
+        "nodes": None
+        if inventories is None
+        else {each.name: _inventory(each) for each in inventories},
     }
-    return json.dumps(document, indent=2) + "\n"
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
@@ -55,11 +69,29 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def _landing(landing: Landing) -> dict[str, Any]:
+def place_of(landing: Landing) -> dict[str, Any]:
+    """Return where a device path lands as JSON can hold it."""
     return {
         "device_path": str(landing.device_path),
         "container_path": _text(landing.container_path),
         "reach": _reach(landing.reach),
+    }
+
+
+def _inventory(inventory: Inventory) -> dict[str, Any]:
+    found = inventory.found
+    return {
+        "unknown": list(inventory.unknown),
+        "total": None if found is None else len(found.found),
+        "absent": [
+            {
+                "device_path": str(one.node.path),
+                "presence": one.presence.value,
+                "reason": one.reason,
+            }
+            for one in (() if found is None else found.found)
+            if one.presence is not Presence.OK
+        ],
     }
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from devroot._cli._explanation import DRIVER_ROOT, State
 from devroot._evidence import Verdict
+from devroot._presence import Presence
 from devroot.errors import InvalidMountError
 from devroot.kubernetes import volumes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from devroot._cli._explanation import Candidate, Explanation, Landing, Remedy
+    from devroot._cli._explanation import Candidate, Explanation, Inventory, Landing, Remedy
     from devroot._evidence import Reach
 
 _WIDTH: Final = 80
@@ -32,6 +33,7 @@ _STATES: Final = {
     State.REFUSED: "refused",
     State.NOT_ASKED: "not asked",
 }
+_NAMED: Final = 10  # of the nodes that are not there; the document has all
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/._-]+")
 
 
@@ -42,25 +44,26 @@ def render(explanation: Explanation) -> str:
 
 def _lines(explanation: Explanation) -> Iterator[str]:
     driver_root, view = explanation.driver_root, explanation.view
-    yield from _fact("Driver root", f"{driver_root.container}, on the host {driver_root.host}")
-    yield from _fact(
-        "Mounts", "nobody said" if view.mounts is None else f"{len(view.mounts)} given"
-    )
-    yield from _fact("Host's table", "not granted" if view.host_mountinfo is None else "granted")
+    yield from fact("Driver root", f"{driver_root.container}, on the host {driver_root.host}")
+    yield from fact("Mounts", "nobody said" if view.mounts is None else f"{len(view.mounts)} given")
+    yield from fact("Host's table", "not granted" if view.host_mountinfo is None else "granted")
     yield ""
     yield "Asked for a dev root:"
     for candidate in explanation.candidates:
         yield from _candidate(candidate)
     yield ""
     if explanation.dev_root is None or explanation.reach is None:
-        yield from _fact("Dev root", "none")
+        yield from fact("Dev root", "none")
     else:
-        yield from _fact("Dev root", str(explanation.dev_root))
+        yield from fact("Dev root", str(explanation.dev_root))
         yield from _verdict(explanation.reach)
         yield "Where device paths land:"
         for landing in explanation.landings:
-            yield from _landing(landing)
+            yield from place(landing)
     yield ""
+    for inventory in explanation.inventories or ():
+        yield from _inventory(inventory)
+        yield ""
     if explanation.accepted:
         yield "Accepted."
     else:
@@ -69,46 +72,61 @@ def _lines(explanation: Explanation) -> Iterator[str]:
 
 
 def _candidate(candidate: Candidate) -> Iterator[str]:
-    yield from _wrap(f"{candidate.asked}: {_STATES[candidate.state]}", first="  - ", rest="    ")
-    yield from _wrap(candidate.reason, first="      ")
+    yield from wrap(f"{candidate.asked}: {_STATES[candidate.state]}", first="  - ", rest="    ")
+    yield from wrap(candidate.reason, first="      ")
 
 
 def _verdict(reach: Reach) -> Iterator[str]:
-    yield from _fact("Verdict", f"{reach.verdict.name}: {_MEANING[reach.verdict]}")
+    yield from fact("Verdict", f"{reach.verdict.name}: {_MEANING[reach.verdict]}")
     for part in reach.parts or (reach,):
         yield ""
-        yield f"{part.container_path} is {part.verdict.name}, because"
-        yield from _bullets(evidence.text for evidence in part.evidence)
+        yield from because(part)
         if part.blockers:
             yield "and in the way is"
             yield from _bullets(blocker.text for blocker in part.blockers)
     yield ""
 
 
-def _landing(landing: Landing) -> Iterator[str]:
-    yield from _wrap(str(landing.device_path), first="  - ", rest="    ")
+def _inventory(inventory: Inventory) -> Iterator[str]:
+    found = inventory.found
+    count = "it cannot be told"
+    if found is not None:
+        count = f"{len(found.ok)} of {len(found.found)} are there for the host"
+    yield from wrap(f"{inventory.title}: {count}")
+    yield from _bullets(inventory.unknown)
+    for presence in Presence:
+        nodes = () if found is None or presence is Presence.OK else found.having(presence)
+        if nodes:
+            names = ", ".join(str(node.path) for node in nodes[:_NAMED])
+            more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
+            yield from _bullets([f"{presence.value}: {names}{more}"])
+
+
+def place(landing: Landing) -> Iterator[str]:
+    """Yield the lines that say where a device path lands, here and on the host."""
+    yield from wrap(str(landing.device_path), first="  - ", rest="    ")
     reach = landing.reach
     if landing.container_path is None or reach is None:
         yield "      outside the subset that this dev root shows"
         return
-    yield from _fact("      here", str(landing.container_path), width=12)
+    yield from fact("      here", str(landing.container_path), width=12)
     host = f"nowhere ({reach.verdict.name})"
     if reach.host_path is not None:
         host = f"{reach.host_path} ({reach.verdict.name})"
     elif reach.verdict is Verdict.UNKNOWN:
         host = "nobody knows (UNKNOWN)"
-    yield from _fact("      host", host, width=12)
+    yield from fact("      host", host, width=12)
 
 
 def _help(explanation: Explanation) -> Iterator[str]:
     for advice in explanation.advice:
         yield ""
-        yield from _wrap(advice)
+        yield from wrap(advice)
     for number, remedy in enumerate(explanation.remedies):
         yield ""
         start = "Or mount" if number or explanation.advice else "What would help: mount"
         way = "" if remedy.fallback == DRIVER_ROOT else f", for --fallback {remedy.fallback}"
-        yield from _wrap(f"{start} this in the pod{way}:")
+        yield from wrap(f"{start} this in the pod{way}:")
         yield from _yaml(remedy)
 
 
@@ -116,7 +134,7 @@ def _yaml(remedy: Remedy) -> Iterator[str]:
     try:
         needed = volumes(*remedy.mounts)
     except InvalidMountError as error:
-        yield from _wrap(str(error), first="    # ")
+        yield from wrap(str(error), first="    # ")
         return
     yield "    volumeMounts:  # of the container"
     for entry in needed.volume_mounts:
@@ -147,16 +165,23 @@ def _scalar(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else json.dumps(text)
 
 
-def _fact(name: str, text: str, *, width: int = 14) -> Iterator[str]:
-    yield from _wrap(text, first=name.ljust(width), rest=" " * width)
+def fact(name: str, text: str, *, width: int = 14) -> Iterator[str]:
+    """Yield the lines of a text with a name before it."""
+    yield from wrap(text, first=name.ljust(width), rest=" " * width)
+
+
+def because(reach: Reach) -> Iterator[str]:
+    """Yield the lines that give the reasons for a verdict."""
+    yield f"{reach.container_path} is {reach.verdict.name}, because"
+    yield from _bullets(evidence.text for evidence in reach.evidence)
 
 
 def _bullets(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        yield from _wrap(text, first="  - ", rest="    ")
+        yield from wrap(text, first="  - ", rest="    ")
 
 
-def _wrap(text: str, *, first: str = "", rest: str | None = None) -> list[str]:
+def wrap(text: str, *, first: str = "", rest: str | None = None) -> list[str]:
     """Return the lines of *text*; a path is never broken, however long it is."""
     return textwrap.wrap(
         text,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import devroot
 from devroot.__main__ import main
+from devroot.testing import FakeHost, FakeUdev, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -313,3 +315,70 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     finally:
         os.close(write_end)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_nodes_that_the_dev_root_lacks(run: Run) -> None:
+    """``--nodes`` counts those that the driver needs, and says which are not there."""
+    status, out, _ = run("explain", "--scenario", "host-root", "--nodes")
+    assert status == 0
+    assert "\nNodes that CUDA needs of the NVIDIA driver: 4 of 4 are there for the host\n" in out
+    assert "\nNodes of devices that the kernel lists in /sys: it cannot be told\n" in out
+    assert "  - no device is listed there\n" in out
+    status, out, _ = run("explain", "--scenario", "gke", "--nodes")
+    assert (
+        "\nNodes that CUDA needs of the NVIDIA driver: 0 of 4 are there for the host\n"
+        "  - unknown: /dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia-uvm-tools,\n"
+        "    /dev/nvidia0\n"
+    ) in out
+    document = json.loads(run("explain", "--scenario", "gke", "--nodes", "--json")[1])
+    nvidia, kernel = document["nodes"]["nvidia"], document["nodes"]["kernel"]
+    assert (nvidia["total"], len(nvidia["absent"]), nvidia["unknown"]) == (4, 4, [])
+    assert {one["presence"] for one in nvidia["absent"]} == {"unknown"}
+    assert (kernel["total"], kernel["absent"]) == (None, [])
+
+
+def test_nodes_that_nobody_asked_for(run: Run) -> None:
+    """Without ``--nodes`` nothing is said of them."""
+    status, out, _ = run("explain", "--scenario", "gke")
+    assert status == 0
+    assert "CUDA" not in out
+    assert json.loads(run("explain", "--scenario", "gke", "--json")[1])["nodes"] is None
+
+
+def test_nodes_without_a_driver_or_a_dev_root(run: Run) -> None:
+    """Where it cannot be told which nodes are missing, the reason is."""
+    _, out, _ = run("explain", "--scenario", "wsl", "--nodes")
+    assert "NVIDIA driver: it cannot be told\n  - /proc/driver/nvidia/params: is the kernel" in out
+    _, out, _ = run("explain", "--scenario", "gke", "--fallback", "host-dev:/none", "--nodes")
+    assert out.count(": it cannot be told\n  - there is no dev root to look into\n") == 2
+
+
+def test_nodes_of_the_kernel(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices in sysfs are looked for too: ten names of a kind are shown, and the rest counted."""
+    scene = scenario("talos")
+    assert isinstance(scene.host, FakeHost)
+    udev = FakeUdev(scene.host)
+    for minor in range(12):
+        udev.plug(f"/dev/disk{minor}", major=8, minor=minor, subsystem="block", type="b")
+        scene.host.remove(f"/dev/disk{minor}")
+    udev.plug("/dev/kfd", major=511, minor=0, subsystem="kfd")
+    monkeypatch.setattr("devroot._cli._setting.scenario", {"talos": scene}.__getitem__)
+    _, out, _ = run("explain", "--scenario", "talos", "--nodes")
+    assert "lists in /sys: 1 of 13 are there for the host\n  - missing: /dev/disk0, /dev/" in out
+    assert "/dev/disk7 and 2 more\n" in out
+    kernel = json.loads(run("explain", "--scenario", "talos", "--nodes", "--json")[1])["nodes"]
+    assert kernel["kernel"]["total"] == 13
+    assert len(kernel["kernel"]["absent"]) == 12
+
+
+def test_sysfs_that_cannot_be_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sysfs that refuses is a reason, and no end of the explanation."""
+    scene = scenario("talos")
+    assert isinstance(scene.host, FakeHost)
+    FakeUdev(scene.host).plug("/dev/kfd", major=511, minor=0, subsystem="kfd")
+    place = "/sys/devices/virtual/kfd/kfd/uevent"
+    scene.filesystem.fail("read_bytes", errno.EACCES, path=place)
+    monkeypatch.setattr("devroot._cli._setting.scenario", {"talos": scene}.__getitem__)
+    status, out, _ = run("explain", "--scenario", "talos", "--nodes")
+    assert status == 0
+    assert "in /sys: it cannot be told\n  - [Errno 13] Permission denied" in out
