@@ -23,7 +23,7 @@ nox.options.default_venv_backend = "virtualenv"
 nox.options.download_python = "never"
 nox.options.error_on_external_run = True
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["tests", "openat2", "lint", "typing", "contract", "dist"]
+nox.options.sessions = ["tests", "openat2", "dra", "lint", "typing", "contract", "dist"]
 
 HERE = Path(__file__).parent
 PYPROJECT = nox.project.load_toml(HERE / "pyproject.toml")
@@ -31,6 +31,7 @@ PYTHONS = nox.project.python_versions(PYPROJECT)
 BUILD = HERE / "build"
 WHEELS = BUILD / "wheel"
 COVERAGE = BUILD / "coverage"
+EXAMPLE = HERE / "docs" / "examples" / "dra_driver"
 
 # All that the sdist holds, besides the metadata that the build adds.
 SDIST = (
@@ -115,6 +116,18 @@ def openat2(session: nox.Session) -> None:
     install_wheel(session, the_wheel(), "tests")
     session.env["DEVROOT_TEST_OPENAT2"] = "ENOSYS"
     run_pytest(session, *session.posargs, cover=False)
+
+
+@nox.session(requires=["wheel"])
+def dra(session: nox.Session) -> None:
+    """Run the example of a DRA driver on its framework, and check its types."""
+    install_wheel(session, the_wheel(), "dra")
+    session.env["DEVROOT_DRA"] = "1"
+    run_pytest(session, *(session.posargs or ["tests/dra"]), cover=False)
+    session.env["MYPYPATH"] = str(EXAMPLE)
+    # What it imports has not all the types.
+    untyped = ["--ignore-missing-imports", "--allow-subclassing-any", "--allow-untyped-calls"]
+    session.run("mypy", *untyped, str(EXAMPLE))
 
 
 @nox.session

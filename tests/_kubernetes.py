@@ -44,13 +44,17 @@ def host_path(name: str, path: str, kind: str = "") -> dict[str, Any]:
     return {"name": name, "hostPath": {"path": path, **({"type": kind} if kind else {})}}
 
 
-def validate(manifest: dict[str, Any]) -> None:
+def validate(manifest: dict[str, Any], *, versions: tuple[str, ...] = VERSIONS) -> None:
     """Check a manifest against the oldest and the newest schema at hand, unknown fields refused.
+
+    Args:
+        manifest: a Kubernetes object.
+        versions: of other schemas, for what the oldest one does not have.
 
     Raises:
         ValidationError: it is none of that kind.
     """
-    for version in VERSIONS:
+    for version in versions:
         _validator.validate(manifest, version, strict=True)
 
 

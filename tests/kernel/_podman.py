@@ -128,8 +128,12 @@ def given(*, spec: dict[str, Any], command: list[str]) -> tuple[int, str]:
     """Run a workload that asks for the first device of a spec that was written by other means."""
     subprocess.run(["rm", "-rf", "--", *Path(SPECS).iterdir()], check=True)
     Path(SPECS, "given.json").write_text(json.dumps(spec), "utf-8")
-    name = f"{spec['kind']}={spec['devices'][0]['name']}"
-    return podman("--device", name, "--rootfs", "/:O", *command)
+    return workload(device=f"{spec['kind']}={spec['devices'][0]['name']}", command=command)
+
+
+def workload(*, device: str, command: list[str]) -> tuple[int, str]:
+    """Run a workload that asks for a device of the specs that are there."""
+    return podman("--device", device, "--rootfs", "/:O", *command)
 
 
 def _described(path: str) -> str:
