@@ -6,6 +6,8 @@ is what users install.
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import tarfile
 import zipfile
@@ -32,6 +34,14 @@ BUILD = HERE / "build"
 WHEELS = BUILD / "wheel"
 COVERAGE = BUILD / "coverage"
 EXAMPLE = HERE / "docs" / "examples" / "dra_driver"
+
+# What a benchmark prints of a ratio: its limit stands before or after what is compared.
+RATIO = re.compile(
+    r"^ *(?P<ratio>\d+\.\d+) +(?:(?P<verdict>within|above) (?P<limit>\S+) +(?P<what>.+)"
+    r"|(?P<later_what>.+): (?P<later_verdict>within|above) (?P<later_limit>\S+))$",
+    re.MULTILINE,
+)
+NEEDS_ROOT = ("mknod",)  # it makes device nodes
 
 # All that the sdist holds, besides the metadata that the build adds.
 SDIST = (
@@ -160,6 +170,40 @@ def demo(session: nox.Session) -> None:
     """Show the main job on an embedded example."""
     session.install("--editable", ".")
     session.run("python", "-m", "devroot", "demo")
+
+
+@nox.session(requires=["wheel"])
+def bench(session: nox.Session) -> None:
+    """Measure ratios within one run, and print them with their limits; as root, for all of them.
+
+    Arguments name benchmarks: ``nox -s bench -- mounts cdi``.
+    """
+    install_wheel(session, the_wheel())
+    rows: list[tuple[str, ...]] = []
+    faults: list[str] = []
+    for script in sorted((HERE / "tests" / "benchmarks").glob("bench_*.py")):
+        name = script.stem.removeprefix("bench_")
+        if session.posargs and name not in session.posargs:
+            continue
+        if name in NEEDS_ROOT and os.geteuid() != 0:
+            session.warn(f"{script.name} needs root, and is left out")
+            continue
+        said = session.run("python", str(script), silent=True, success_codes=[0, 1])
+        found = [*RATIO.finditer(str(said))]
+        if not found:
+            faults.append(f"{script.name} gives no ratio: {said}")
+        for each in found:
+            verdict = each["verdict"] or each["later_verdict"]
+            what, limit = each["what"] or each["later_what"], each["limit"] or each["later_limit"]
+            rows.append((name, each["ratio"], limit, what))
+            if verdict != "within":
+                faults.append(f"{name}: {what} is {each['ratio']}, above {limit}")
+    version = session.run("python", "-VV", silent=True)
+    session.log(f"{str(version).strip()}, {os.uname().sysname} {os.uname().release}")
+    for row in [("", "ratio", "limit", "what is compared"), *rows]:
+        session.log("{:<9}{:>7}{:>7}  {}".format(*row))
+    if faults:
+        session.error("\n".join(faults))
 
 
 @nox.session

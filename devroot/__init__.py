@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from devroot._char_links import char_links
     from devroot._dev_root import DevRoot, Refusal
     from devroot._device import DeviceNode
     from devroot._driver_root import DriverRoot, Fallback, RootFallback
@@ -18,15 +17,25 @@ if TYPE_CHECKING:
     from devroot._findings import DriverFile, Findings, Obstacle, PassedOver
     from devroot._local import LocalFileSystem
     from devroot._majors import Majors
-    from devroot._mknod import apply, mknod, remove
+    from devroot._mknod import (
+        Action,
+        OnConflict,
+        Outcome,
+        Plan,
+        Report,
+        Result,
+        Step,
+        apply,
+        char_links,
+        mknod,
+        plan,
+        remove,
+    )
     from devroot._mountinfo import MountInfo
     from devroot._mounts import Mount, MountTable
     from devroot._mounttree import MountInfoTable
     from devroot._paths import ContainerPath, DevicePath, HostPath
-    from devroot._plan import plan
     from devroot._reach import examine
-    from devroot._report import Outcome, Report, Result
-    from devroot._steps import Action, Plan, Step
     from devroot._view import ContainerView
     from devroot.errors import (
         AmbiguousMajorError,
@@ -80,11 +89,7 @@ _ROOMS = (
     "_dev_root",
     "_driver_root",
     "_fallbacks",
-    "_steps",
-    "_report",
-    "_plan",
     "_mknod",
-    "_char_links",
 )
 
 __all__ = [
@@ -137,6 +142,7 @@ __all__ = [
     "NotMountedError",
     "NotOnHostError",
     "Obstacle",
+    "OnConflict",
     "Outcome",
     "OutsideSubsetError",
     "PassedOver",

@@ -14,8 +14,7 @@ from tests._views import view_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from devroot._report import Report
-    from devroot._steps import Plan
+    from devroot._mknod import Plan, Report
     from devroot.testing import Operation
 
 P: Final = "/host-dev"

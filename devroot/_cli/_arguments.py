@@ -9,7 +9,7 @@ from devroot._device import MINOR_MAX
 from devroot._driver_root import Fallback, RootFallback
 from devroot._evidence import ACCEPTED, BEST_FIRST, Verdict
 from devroot._fallbacks import HostDevFallback, SubsetFallback
-from devroot._jobs import ON_CONFLICT
+from devroot._mknod._jobs import ON_CONFLICT
 from devroot._mounts import Mount
 from devroot._paths import ContainerPath, HostPath
 from devroot.errors import DevRootError

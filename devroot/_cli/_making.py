@@ -17,9 +17,8 @@ from devroot._cli._explanation import explain, landing_of
 from devroot._cli._progress import in_steps
 from devroot._cli._setting import setting_of
 from devroot._evidence import BEST_FIRST
-from devroot._mknod import mknod
-from devroot._report import Result
-from devroot._steps import count_text
+from devroot._mknod import Result, mknod
+from devroot._mknod._steps import count_text
 from devroot.errors import NodeError
 from devroot.nvidia import NvidiaDriver
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from devroot._cli._explanation import Explanation, Landing
     from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
-    from devroot._report import Outcome
+    from devroot._mknod import Outcome
     from devroot._view import ContainerView
 
 SCHEMA: Final = 1

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from devroot.errors._base import DevRootError, KernelError, bulleted
 
 if TYPE_CHECKING:
+    from devroot._mknod import Report
     from devroot._presence import NodePresence
-    from devroot._report import Report
 
 
 class NodeError(KernelError):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from devroot._filesystem import FileStatus, FileType
-from devroot._local_walk import check
+from devroot._local._walk import check
 from devroot._paths import ContainerPath
 from devroot.testing._handles import Process, TreeDirectory
 from devroot.testing._inodes import kernel_error

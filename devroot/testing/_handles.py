@@ -11,7 +11,7 @@ import attrs
 from typing_extensions import Self
 
 from devroot._filesystem import FileStatus, FileType
-from devroot._local_directory import check_name
+from devroot._local._directory import check_name
 from devroot._paths import ContainerPath
 from devroot._view import CAP_MKNOD
 from devroot.errors import InvalidNodeError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import attrs
 
 from devroot._filesystem import FileStatus, FileType
-from devroot._local_walk import PATH_MAX, encode
+from devroot._local._walk import PATH_MAX, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

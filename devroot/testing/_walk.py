@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from devroot._filesystem import FileType
-from devroot._local_walk import MAX_LINKS
+from devroot._local._walk import MAX_LINKS
 from devroot.testing._inodes import kernel_error
 from devroot.testing._vfs import Spot
 

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devroot import DeviceNode, NodeError
-from devroot._char_links import char_links
-from devroot._mknod import apply, mknod, remove
-from devroot._plan import plan
+from devroot._mknod import apply, char_links, mknod, plan, remove
 from tests._children import in_child, unmount
 from tests._kernel_nodes import describe, dev_root_at, mount, on_tmpfs, tree
 from tests._trees import build
@@ -24,8 +22,7 @@ from tests.kernel._harness import device_directory, has_devtmpfs
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from devroot._jobs import OnConflict
-    from devroot._report import Report
+    from devroot._mknod import OnConflict, Report
 
 pytestmark = pytest.mark.kernel
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from devroot import DeviceNode
-from devroot._char_links import char_links
-from devroot._mknod import mknod, remove
+from devroot._mknod import char_links, mknod, remove
 from tests._children import unmount
 from tests._kernel_nodes import LONG, dev_root_at, mount, on_tmpfs, tree
 from tests._trees import build

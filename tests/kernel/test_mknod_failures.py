@@ -15,8 +15,7 @@ import pytest
 
 import devroot
 from devroot import ContainerView, DeviceNode, DevRoot, NodeError
-from devroot._mknod import apply, mknod, remove
-from devroot._plan import plan
+from devroot._mknod import apply, mknod, plan, remove
 from tests._children import unmount
 from tests._kernel_nodes import describe, dev_root_at, mount, on_tmpfs, tree
 from tests._trees import build
@@ -24,7 +23,7 @@ from tests._trees import build
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from devroot._report import Report
+    from devroot._mknod import Report
 
 pytestmark = pytest.mark.kernel
 

@@ -26,8 +26,8 @@ from devroot import (
     Verdict,
     errors,
 )
+from devroot._mknod._steps import Steps
 from devroot._presence import NodePresence, Presence
-from devroot._steps import Steps
 from devroot.cdi import UnmappedPath
 
 if TYPE_CHECKING:

@@ -30,12 +30,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devroot import _local_handle, _local_openat2, _local_walk, _syscalls
+from devroot import _syscalls
 from devroot._filesystem import FileType
 from devroot._local import LocalFileSystem
-from devroot._local_handle import LocalDirectory
-from devroot._local_portable import PortableDirectory
-from devroot._local_walk import DescriptorTrail
+from devroot._local import _handle as _local_handle
+from devroot._local import _openat2 as _local_openat2
+from devroot._local import _walk as _local_walk
+from devroot._local._handle import LocalDirectory
+from devroot._local._portable import PortableDirectory
+from devroot._local._walk import DescriptorTrail
 from devroot._paths import ContainerPath, HostPath
 from devroot.errors import InvalidPathError, PathKindError
 from tests import _systems
@@ -422,7 +425,7 @@ def test_read_the_file_that_was_found(
         os.symlink("/etc/passwd", root / "d/f")
         return read_held(descriptor)
 
-    monkeypatch.setattr("devroot._local.read_held", swap_then_read)
+    monkeypatch.setattr("devroot._local._system.read_held", swap_then_read)
     assert held.read_bytes(root, "l") == b"content"
 
 
@@ -633,7 +636,7 @@ def test_protected_link(root: ContainerPath, monkeypatch: pytest.MonkeyPatch, ro
     def is_protected(link: os.stat_result, parent: os.stat_result) -> bool:
         return stat.S_ISLNK(link.st_mode) and stat.S_ISDIR(parent.st_mode)
 
-    monkeypatch.setattr(f"devroot._local_{room}.is_protected", is_protected)
+    monkeypatch.setattr(f"devroot._local._{room}.is_protected", is_protected)
     os.symlink("d", root / "directory")
     filesystem = _systems.local(room)
     assert error_of(partial(filesystem.resolve, root, "l")) == (EACCES, str(root / "l"))

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from devroot import _local_handle, _syscalls
+from devroot import _syscalls
 from devroot._filesystem import FileType
 from devroot._local import LocalFileSystem
+from devroot._local import _handle as _local_handle
 from devroot._paths import ContainerPath
 from devroot.errors import InvalidPathError, PathKindError
 from tests import _systems

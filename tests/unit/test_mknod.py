@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devroot import ContainerPath
-from devroot._jobs import describe
-from devroot._mknod import mknod
-from devroot._report import Outcome, Result
+from devroot._mknod import Outcome, Result, mknod
+from devroot._mknod._jobs import describe
 from devroot.errors import NodeError
 from tests._nodes import (
     DEV,
@@ -29,7 +28,7 @@ from tests.unit.test_plan import OTHERS
 
 if TYPE_CHECKING:
     from devroot import DevRoot
-    from devroot._jobs import OnConflict
+    from devroot._mknod import OnConflict
     from devroot.testing import Operation
 
 

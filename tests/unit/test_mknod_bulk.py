@@ -11,7 +11,7 @@ import pytest
 
 from devroot import ContainerPath, InvalidPathError, LocalFileSystem
 from devroot._bulk import _quick_way, publish_nodes, right_nodes
-from devroot._local_portable import PortableDirectory
+from devroot._local._portable import PortableDirectory
 from tests._nodes import DEV, dev_root_of, files_of, listing, node
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import errno
 import pytest
 
 from devroot import InvalidNodeError
-from devroot._char_links import LinkNodes, char_links
-from devroot._places import Places
-from devroot._plan import make_plan
+from devroot._mknod._char_links import LinkNodes, char_links
+from devroot._mknod._places import Places
+from devroot._mknod._plan import make_plan
 from tests._nodes import dev_root_of, failure, files_of, listing, node, results
 
 NVIDIA = "char nvidia0 195:0 0600 5:6"

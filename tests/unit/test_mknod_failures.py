@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devroot._advice import Doing, advice
-from devroot._mknod import apply, mknod, remove
-from devroot._plan import plan
+from devroot._mknod import apply, mknod, plan, remove
+from devroot._mknod._advice import Doing, advice
 from tests._nodes import DEV, channels, dev_root_of, failure, files_of, listing, node, results
 
 if TYPE_CHECKING:

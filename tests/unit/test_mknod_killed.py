@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devroot._char_links import char_links
-from devroot._mknod import mknod, remove
+from devroot._mknod import char_links, mknod, remove
 from devroot.testing import ProcessKilled
 from tests._nodes import DEV, dev_root_of, files_of, listing, node, results
 

@@ -6,8 +6,7 @@ import errno
 
 import pytest
 
-from devroot._mknod import apply
-from devroot._plan import plan
+from devroot._mknod import apply, plan
 from tests._nodes import DEV, channels, dev_root_of, failure, files_of, listing, node, results
 
 

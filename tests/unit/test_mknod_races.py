@@ -9,9 +9,8 @@ import attrs
 import pytest
 
 from devroot import NodeError
-from devroot._mknod import apply, mknod, remove
-from devroot._places import ATTEMPTS
-from devroot._plan import plan
+from devroot._mknod import apply, mknod, plan, remove
+from devroot._mknod._places import ATTEMPTS
 from devroot.testing import TreeFileSystem
 from tests._nodes import DEV, channels, dev_root_of, failure, files_of, listing, node, results
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from devroot import ContainerPath, DevRoot, Directory, FileSystem
-    from devroot._jobs import OnConflict
+    from devroot._mknod import OnConflict
     from devroot.testing import Operation
 
 SPECS = {

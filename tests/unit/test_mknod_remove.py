@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from devroot._jobs import RemoveNodes
 from devroot._mknod import remove
-from devroot._places import Places
-from devroot._plan import make_plan
+from devroot._mknod._jobs import RemoveNodes
+from devroot._mknod._places import Places
+from devroot._mknod._plan import make_plan
 from tests._nodes import DEV, dev_root_of, files_of, listing, node, results
 from tests.unit.test_plan import OTHERS
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devroot._mknod import apply, mknod
-from devroot._places import ATTEMPTS, Place, leftovers
-from devroot._plan import plan
+from devroot._mknod import apply, mknod, plan
+from devroot._mknod._places import ATTEMPTS, Place, leftovers
 from tests._nodes import DEV, dev_root_of, failure, files_of, listing, node, results
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devroot import DevicePath, FileType
-from devroot._plan import plan
-from devroot._steps import Action
+from devroot._mknod import Action, plan
 from devroot.errors import InvalidNodeError
 from tests._nodes import (
     DEV,
@@ -24,7 +23,7 @@ from tests._nodes import (
 )
 
 if TYPE_CHECKING:
-    from devroot._jobs import OnConflict
+    from devroot._mknod import OnConflict
 
 OTHERS = [
     "link nvidia0 nvidia1",

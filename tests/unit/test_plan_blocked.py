@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from devroot import DevicePath, MountInfoError
-from devroot._mknod import remove
-from devroot._plan import plan
-from devroot._steps import Action
+from devroot._mknod import Action, plan, remove
 from tests._nodes import DEV, actions, channels, dev_root_of, node
 
 ROOT_LINE = "10 9 0:50 / / rw - overlay overlay rw"

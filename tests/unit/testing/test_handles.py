@@ -9,7 +9,7 @@ import pytest
 
 from devroot import errors
 from devroot._filesystem import Directory, FileStatus, FileType
-from devroot._local_portable import PortableDirectory
+from devroot._local._portable import PortableDirectory
 from devroot._paths import ContainerPath
 from devroot.testing import TreeDirectory, TreeFileSystem
 

@@ -10,7 +10,7 @@ import stat
 from typing import TYPE_CHECKING, Final
 
 from devroot._filesystem import FileStatus, FileType
-from devroot._local_walk import encode, join, os_error
+from devroot._local._walk import encode, join, os_error
 from devroot.errors import InvalidPathError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import re
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final, final
 
-from devroot._advice import DirectoryDeletedError
+from devroot._mknod._advice import DirectoryDeletedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

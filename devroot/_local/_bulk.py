@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from devroot._local_directory import NamedDirectory, check_name
+from devroot._local._directory import NamedDirectory, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

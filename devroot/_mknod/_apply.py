@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from devroot._advice import DirectoryDeletedError, Doing, advice
 from devroot._bulk import publish_nodes
-from devroot._places import ATTEMPTS, os_error, require_alive, sweep
-from devroot._plan import look
-from devroot._report import Ending, Report, Result, ending_of
-from devroot._steps import ACTING, Action
+from devroot._mknod._advice import DirectoryDeletedError, Doing, advice
+from devroot._mknod._places import ATTEMPTS, os_error, require_alive, sweep
+from devroot._mknod._plan import look
+from devroot._mknod._report import Ending, Report, Result, ending_of
+from devroot._mknod._steps import ACTING, Action
 from devroot.errors import NodeError
 
 if TYPE_CHECKING:
     from devroot._bulk import Member
     from devroot._filesystem import Directory, FileStatus
-    from devroot._places import Place, Places
-    from devroot._steps import Group, Plan, Step
+    from devroot._mknod._places import Place, Places
+    from devroot._mknod._steps import Group, Plan, Step
 
 _CREATED: Final = Ending(Result.CREATED)
 _REMOVED: Final = Ending(Result.REMOVED)

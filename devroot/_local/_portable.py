@@ -13,9 +13,9 @@ import os
 import stat
 from typing import TYPE_CHECKING, Final
 
-from devroot._local_directory import NamedDirectory, Naming, status_of
-from devroot._local_handle import read_all
-from devroot._local_walk import Trail, is_protected, join, os_error
+from devroot._local._directory import NamedDirectory, Naming, status_of
+from devroot._local._handle import read_all
+from devroot._local._walk import Trail, is_protected, join, os_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
-from devroot._steps import Action, count_text, errno_name, table
+from devroot._mknod._steps import Action, count_text, errno_name, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from devroot._device import DeviceNode
+    from devroot._mknod._steps import Step, Steps
     from devroot._paths import DevicePath
-    from devroot._steps import Step, Steps
 
 
 class Result(enum.Enum):

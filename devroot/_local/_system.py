@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import attrs
 
 from devroot._filesystem import FileType
-from devroot._local_directory import Naming, status_of
-from devroot._local_handle import READABLE_DIRECTORY, LocalDirectory, read_held
-from devroot._local_openat2 import Support, lookup, place_of
-from devroot._local_portable import PathTrail, PortableDirectory
-from devroot._local_walk import DescriptorTrail, check, follow, join, os_error
+from devroot._local._directory import Naming, status_of
+from devroot._local._handle import READABLE_DIRECTORY, LocalDirectory, read_held
+from devroot._local._openat2 import Support, lookup, place_of
+from devroot._local._portable import PathTrail, PortableDirectory
+from devroot._local._walk import DescriptorTrail, check, follow, join, os_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
     from devroot._filesystem import FileStatus
-    from devroot._jobs import Job
+    from devroot._mknod._jobs import Job
 
 
 class Action(enum.Enum):

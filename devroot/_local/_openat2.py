@@ -7,8 +7,8 @@ import os
 from typing import Final
 
 from devroot import _syscalls
-from devroot._local_handle import held_path
-from devroot._local_walk import join
+from devroot._local._handle import held_path
+from devroot._local._walk import join
 from devroot._paths import ContainerPath
 
 RETRIES: Final = 128

@@ -11,9 +11,9 @@ import warnings
 from typing import TYPE_CHECKING, Final, cast
 
 from devroot import _syscalls
-from devroot._local_bulk import BulkNamedDirectory
-from devroot._local_directory import status_of
-from devroot._local_walk import os_error
+from devroot._local._bulk import BulkNamedDirectory
+from devroot._local._directory import status_of
+from devroot._local._walk import os_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import attrs
 
-from devroot._advice import Doing
 from devroot._bulk import differences, make_node, right_nodes
 from devroot._filesystem import FileType
-from devroot._steps import Action, Step
+from devroot._mknod._advice import Doing
+from devroot._mknod._steps import Action, Step
 from devroot.errors import MountInfoError
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from devroot._advice import Doing, advice
 from devroot._evidence import EvidenceCode
-from devroot._jobs import ON_CONFLICT, MakeNodes
+from devroot._mknod._advice import Doing, advice
+from devroot._mknod._jobs import ON_CONFLICT, MakeNodes
+from devroot._mknod._places import Places, leftovers, require_alive
+from devroot._mknod._steps import ACTING, Action, Group, Plan, Step, Steps, Work
 from devroot._paths import DevicePath
-from devroot._places import Places, leftovers, require_alive
 from devroot._reach import blockers_of
-from devroot._steps import ACTING, Action, Group, Plan, Step, Steps, Work
 from devroot.errors import InvalidNodeError, OutsideSubsetError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
     from devroot._filesystem import Directory, FileStatus
-    from devroot._jobs import Job, OnConflict
+    from devroot._mknod._jobs import Job, OnConflict
     from devroot._paths import ContainerPath
 
 _ANY_CHANGE: Final = {EvidenceCode.READ_ONLY: errno.EROFS}

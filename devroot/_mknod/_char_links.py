@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from devroot._advice import Doing
 from devroot._filesystem import FileType
-from devroot._jobs import describe
-from devroot._mknod import run
+from devroot._mknod._advice import Doing
+from devroot._mknod._jobs import describe
+from devroot._mknod._make import run
+from devroot._mknod._steps import Action, Step
 from devroot._paths import DevicePath
-from devroot._steps import Action, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
     from devroot._filesystem import Directory, FileStatus
-    from devroot._report import Report
+    from devroot._mknod._report import Report
 
 _DIRECTORIES: Final = {"c": "char", "b": "block"}
 

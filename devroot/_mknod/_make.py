@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devroot._apply import carry_out
-from devroot._jobs import RemoveNodes
-from devroot._places import Places
-from devroot._plan import make_nodes, make_plan
-from devroot._report import Report
+from devroot._mknod._apply import carry_out
+from devroot._mknod._jobs import RemoveNodes
+from devroot._mknod._places import Places
+from devroot._mknod._plan import make_nodes, make_plan
+from devroot._mknod._report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
-    from devroot._jobs import Job, OnConflict
-    from devroot._steps import Plan
+    from devroot._mknod._jobs import Job, OnConflict
+    from devroot._mknod._steps import Plan
 
 
 def mknod(
