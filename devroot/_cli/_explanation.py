@@ -164,7 +164,8 @@ def explain(
         MountInfoError: a mount table lost lines that matter here.
         OSError: a directory on the way cannot be looked into.
     """
-    only = fallbacks[0][1] if len(fallbacks) == 1 else FirstOf(*(each for _, each in fallbacks))
+    each = [fallback for _, fallback in fallbacks]
+    only = each[0] if len(each) == 1 else FirstOf(*each, accept=accept)
     chosen = _chosen(driver_root, only, accept)
     inquiry = _Inquiry(driver_root=driver_root, chosen=chosen, accept=accept)
     candidates = (inquiry.of_driver_root(), *inquiry.of_fallbacks(fallbacks))
@@ -242,9 +243,9 @@ class _Inquiry:
         reach = found.reach()
         taken = self.chosen is not None and found.origin == self.chosen.origin
         reason = f"{reach.container_path} is {reach.verdict.name}: {reach.evidence[-1].text}"
-        if taken and reach.verdict not in self.accept:
+        self.is_over = reach.verdict in self.accept
+        if taken and not self.is_over:
             reason = f"nothing better was found, but {reason}"
-        self.is_over = taken and reach.verdict in self.accept
         return Candidate(
             asked=asked,
             state=State.TAKEN if taken else State.REFUSED,

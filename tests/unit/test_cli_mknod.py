@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 REFERENCE = Path(__file__).parent.parent.parent / "docs/reference/cli.md"
+SUBSET = "subset:/host-dev:nvidia-caps,nvidia-caps-imex-channels"
 CAPABILITY = "/dev/nvidia-caps/nvidia-cap4323"
 IMEX = ("--capability", "fabric-imex-mgmt", "--imex-channels", "0,5-6")
 
@@ -130,6 +131,27 @@ def test_other_verdicts_can_be_accepted(shell: Callable[[str], Shell]) -> None:
     assert document["explanation"]["candidates"][1]["state"] == "taken"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "taken"),
+    [
+        (["--fallback", "root", "--fallback", SUBSET], "root"),
+        (["--fallback", SUBSET, "--fallback", "root"], SUBSET),
+        (["--driver-root", "/:/", "--fallback", SUBSET], "driver-root"),
+    ],
+)
+def test_the_first_accepted_one_is_taken(
+    shell: Callable[[str], Shell], arguments: list[str], taken: str
+) -> None:
+    """What is accepted decides also which dev root is taken, and after it none is asked."""
+    run = shell("gke")
+    document = run.document(*arguments, "--accept", "host,private", *IMEX)
+    states = {one["asked"]: one["state"] for one in document["explanation"]["candidates"]}
+    asked = list(states)
+    assert [one for one in asked if states[one] == "taken"] == [taken]
+    assert {states[one] for one in asked[asked.index(taken) + 1 :]} <= {"not-asked"}
+    assert run.scene.host.has(CAPABILITY) == (taken == SUBSET)
+
+
 def test_a_proof_can_be_asked_for(shell: Callable[[str], Shell]) -> None:
     """Fewer verdicts can be accepted as well: what is only declared is then refused."""
     run = shell("kind")
@@ -169,10 +191,11 @@ def test_what_a_subset_does_not_show(shell: Callable[[str], Shell]) -> None:
 
 
 def test_nothing_outside_a_subset_that_is_not_accepted(shell: Callable[[str], Shell]) -> None:
-    """A subset without reach is refused, also for nodes that it does not show."""
-    run = shell("gke")
-    run.scene.container.directory("/mine/dev/nvidia-caps")
-    run("--fallback", "subset:/mine:nvidia-caps", "--control", expected=3)
+    """A subset whose reach is not accepted is refused, also for nodes that it does not show."""
+    arguments = ("--fallback", "subset:/:nvidia-caps", "--accept", "host", "--control")
+    document = shell("kind").document(*arguments, expected=3)
+    assert document["explanation"]["dev_root"]["names"] == ["/dev/nvidia-caps"]
+    assert [place["accepted"] for place in document["places"]] == [False] * 4
 
 
 def test_a_dry_run_changes_nothing(shell: Callable[[str], Shell]) -> None:
