@@ -59,7 +59,7 @@ class MountInfoTable(Generic[PathT]):
         "_children",
         "_count",
         "_data",
-        "_doubts",
+        "_doubt",
         "_kind",
         "_offsets",
         "_records",
@@ -74,7 +74,7 @@ class MountInfoTable(Generic[PathT]):
     _offsets: dict[bytes, int]
     _children: dict[bytes, dict[bytes, bytes]]
     _start: bytes
-    _doubts: dict[bytes, tuple[int | None, str]]
+    _doubt: tuple[int | None, str] | None
     _records: dict[int, MountInfo[PathT]]
     _by_device: dict[tuple[int, int], list[int]]
 
@@ -117,7 +117,7 @@ class MountInfoTable(Generic[PathT]):
         # A look-up starts at the root and steps onto none of the mounts there.
         on_root = {on: group.pop(b"/") for on, group in children.items() if b"/" in group}
         self._start = rootfs or self._find_start(on_root)
-        self._doubts = dict(self._find_doubts(len(on_root) + bool(rootfs)))
+        self._doubt = self._find_doubt(len(on_root) + bool(rootfs))
 
     def _find_start(self, on_root: dict[bytes, bytes]) -> bytes:
         """Return the ID of the mount where a look-up starts, which need not be listed.
@@ -128,41 +128,40 @@ class MountInfoTable(Generic[PathT]):
         look-up that starts there does not step onto them, path_resolution(7).
         """
         unlisted = self._children.keys() - self._offsets.keys()
-        roots = [on_root[on] for on in unlisted if on in on_root and not self._children[on]]
-        starts = roots or list(unlisted)
-        return starts[0] if len(starts) == 1 else b""
+        outside = [on for on in unlisted if on in on_root and not self._children[on]]
+        if len(outside) == 1:
+            del self._children[outside[0]]
+            return on_root[outside[0]]
+        return unlisted.pop() if len(unlisted) == 1 else b""
 
-    def _find_doubts(self, at_root: int) -> Iterator[tuple[bytes, tuple[int | None, str]]]:
-        """Yield the directories of the root where the table cannot be trusted, with line and why.
+    def _find_doubt(self, at_root: int) -> tuple[int | None, str] | None:
+        """Return why the lines cannot be of one moment, with one that shows it; None if they can.
 
-        In a table of one moment no parent but one is unlisted. A mount whose line was lost can
-        have been at any directory above those that lie on it, so all of the first is in doubt.
+        In a table of one moment no parent but one is unlisted. Where lines were lost, the root's
+        own can be among them, so that a mount which lies on it is taken for it. Nothing that such
+        a table says is certain.
 
         Args:
             at_root: how many mounts are at the root.
         """
         offsets, children = self._offsets, self._children
         if self._count and not self._start:
-            yield b"/", (None, _NO_ROOT)
-        for parent_id in children.keys() - offsets.keys() - {self._start}:
-            for point, mount_id in children[parent_id].items():
-                yield _first_of(point), (offsets[mount_id], _NO_PARENT % _shown(parent_id))
+            return None, _NO_ROOT
+        lost = children.keys() - offsets.keys() - {self._start}
         places = at_root + sum(map(len, children.values()))
-        if not len(offsets) == places == self._count:
-            yield from self._find_contradictions()
-
-    def _find_contradictions(self) -> Iterator[tuple[bytes, tuple[int | None, str]]]:
-        """Yield the same for lines of which only one can be true; a repeated line does no harm."""
+        if not lost and len(offsets) == places == self._count:
+            return None
         seen: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
         for offset in self._each_offset():
             mount_id, parent_id, _, _, point, _ = self._line(offset).split(b" ", 5)
+            if parent_id in lost:
+                return offset, _NO_PARENT % _shown(parent_id)
             mount = (mount_id, parent_id, unescape(point))
             place = mount if mount_id == parent_id else mount[1:]  # rootfs lies on nothing
-            for key in (mount[:1], place):
-                other = seen.setdefault(key, mount)
-                if other != mount:
-                    yield _first_of(other[2]), (offset, _TWICE)
-                    yield _first_of(mount[2]), (offset, _TWICE)
+            # Of two lines for one mount or one place only one can be true; a repeated line can.
+            if any(seen.setdefault(key, mount) != mount for key in (mount[:1], place)):
+                return offset, _TWICE
+        return None
 
     @overload
     @classmethod
@@ -235,7 +234,7 @@ class MountInfoTable(Generic[PathT]):
         They do not if a parent besides that of the root is not listed, or one ID is listed at two
         places. Mounts that nothing else is mounted on can be lost without a trace.
         """
-        return not self._doubts
+        return self._doubt is None
 
     def _each_offset(self) -> Iterator[int]:
         offset = 0
@@ -274,7 +273,7 @@ class MountInfoTable(Generic[PathT]):
 
         Raises:
             MountInfoError: mounts came and went while the table was read, so that it cannot be
-                told which of them serves the path; read it again.
+                told which of them serves a path (see `is_whole`); read it again.
             PathKindError: *path* is in another view than the table.
         """
         place = self._place(path)
@@ -287,7 +286,7 @@ class MountInfoTable(Generic[PathT]):
         Raises:
             MountInfoError: as from `covering`.
         """
-        self._require_certain(b"/")
+        self._require_whole()
         offsets = self._visible_below(b"/")
         if self._start in self._offsets:
             offsets.append(self._offsets[self._start])
@@ -304,18 +303,15 @@ class MountInfoTable(Generic[PathT]):
         return map(self._record, sorted(self._visible_below(place)))
 
     def _place(self, path: PathT) -> bytes:
-        """Return the bytes of a path that is in this view and not in doubt."""
+        """Return the bytes of a path that is in this view, if the table can tell of any."""
         if type(path) is not self._kind:
             raise PathKindError(path, wanted=self._kind.__name__)
-        place = bytes(path)
-        if self._doubts:
-            self._require_certain(place)
-        return place
+        self._require_whole()
+        return bytes(path)
 
-    def _require_certain(self, place: bytes) -> None:
-        doubt = self._doubts.get(b"/") or self._doubts.get(_first_of(place))
-        if doubt is not None:
-            offset, why = doubt
+    def _require_whole(self) -> None:
+        if self._doubt is not None:
+            offset, why = self._doubt
             reason = f"{why}, so mounts came and went while it was read; read it again"
             if offset is None:
                 raise MountInfoError(reason)
@@ -340,10 +336,8 @@ class MountInfoTable(Generic[PathT]):
         offsets: list[int] = []
         for group in self._children.values():
             for point, mount_id in group.items():
-                if point.startswith(inside):
-                    self._require_certain(point)
-                    if self._walk(point) == mount_id:
-                        offsets.append(self._offsets[mount_id])
+                if point.startswith(inside) and self._walk(point) == mount_id:
+                    offsets.append(self._offsets[mount_id])
         return offsets
 
     def with_device(self, device: tuple[int, int]) -> tuple[MountInfo[PathT], ...]:
@@ -390,12 +384,6 @@ class MountInfoTable(Generic[PathT]):
 
     def __reduce__(self) -> tuple[object, ...]:
         return partial(MountInfoTable.parse, paths=self._kind), (self._data,)
-
-
-def _first_of(place: bytes) -> bytes:
-    """Return the directory of the root in which an absolute path lies."""
-    end = place.find(b"/", 1)
-    return place if end == -1 else place[:end]
 
 
 def _shown(line: bytes) -> str:
