@@ -174,14 +174,13 @@ __all__ = [
 if not TYPE_CHECKING:  # or type checkers would take any name for one that exists
 
     def __getattr__(name: str) -> object:
-        if name in __all__:
-            for room in _ROOMS:
-                value: object = getattr(import_module(f"{__name__}.{room}"), name, None)
-                if value is not None:
-                    globals()[name] = value
-                    return value
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        if name not in __all__:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        rooms = (import_module(f"{__name__}.{room}") for room in _ROOMS)
+        value = next(vars(room)[name] for room in rooms if name in vars(room))
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

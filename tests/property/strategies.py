@@ -123,7 +123,7 @@ class MountModel:
 
     root: ModelMount
     hidden_root: bool = False
-    mounts: list[ModelMount] = attrs.field(factory=list)
+    mounts: list[ModelMount] = attrs.field(factory=list[ModelMount])
 
     def _on_top(self, mount: ModelMount, spot: tuple[str, ...]) -> tuple[ModelMount, bool]:
         """Return what lies on a spot of a mount, and whether anything does."""
