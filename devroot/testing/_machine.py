@@ -64,15 +64,15 @@ class World:
     """One kernel: all that a host and its containers share."""
 
     def __init__(self) -> None:
-        self.mounts = MountKernel()
-        self.files = KernelFiles()
-        self.lock = threading.RLock()
+        self.mounts: MountKernel = MountKernel()
+        self.files: KernelFiles = KernelFiles()
+        self.lock: threading.RLock = threading.RLock()
         self.containers: list[FakeContainer] = []
-        self.pids = itertools.count(1000, 17)
+        self.pids: itertools.count[int] = itertools.count(1000, 17)
         self._minors = itertools.count(30)
         size = "size=8192k,nr_inodes=2051834,mode=755"
-        self.devtmpfs = self.volume("devtmpfs", "devtmpfs", size, number=(0, 5))
-        self.sysfs = self.volume("sysfs", "sysfs", number=(0, 20))
+        self.devtmpfs: Volume = self.volume("devtmpfs", "devtmpfs", size, number=(0, 5))
+        self.sysfs: Volume = self.volume("sysfs", "sysfs", number=(0, 20))
 
     def number_from(self, *, mount_id: int, minor: int) -> None:
         """Give what is mounted from now on numbers from these on, as on a host long in use."""
@@ -103,7 +103,7 @@ class Machine(Scene):
     _kind: ClassVar[type[HostPath | ContainerPath]] = ContainerPath
 
     def __init__(self, name: str, world: World, process: Process, proc: ProcFiles) -> None:
-        self.name = name
+        self.name: str = name
         self._world = world
         self._process = process
         self._proc = proc

@@ -150,7 +150,7 @@ class Watch:
         self._monitor = catalog.context.monitor()  # hears first, so that nothing is lost
         try:
             self._require_live()
-            self.unknown = (*catalog.unknown, *self._monitor.unknown)
+            self.unknown: tuple[str, ...] = (*catalog.unknown, *self._monitor.unknown)
             for reason in self.unknown:
                 self._pending.append(Event(change=Change.UNKNOWN, reason=reason))
             self.rescan()

@@ -168,10 +168,10 @@ def measure(calls: list[Callable[[], object]], *, rounds: int, repeats: int) -> 
     for turn, row in enumerate(times):
         for number in random.Random(turn).sample(range(len(calls)), len(calls)):
             call = calls[number]
-            begin = time.perf_counter()
+            begin = time.process_time()
             for _ in range(repeats):
                 call()
-            row[number] = time.perf_counter() - begin
+            row[number] = time.process_time() - begin
     return times
 
 
