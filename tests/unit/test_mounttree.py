@@ -363,7 +363,12 @@ def test_a_table_without_its_root_line() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [mount(11, 10, "/run/b"), mount(11, 12, "/run/a"), mount(14, 10, "/run/a")],
+    [
+        mount(11, 10, "/run/b"),
+        mount(11, 12, "/run/a"),
+        mount(14, 10, "/run/a"),
+        mount(11, 10, "/dev"),  # where another one is
+    ],
 )
 def test_two_lines_that_exclude_each_other(other: str) -> None:
     """An ID at two places, or two mounts at one: a mount went and came while it was read."""
