@@ -302,7 +302,7 @@ class Programme(RuleBasedStateMachine):
         super().__init__()
         self.fake = Fake()
         self.real.begin()
-        self.local = LocalFileSystem(resolver="openat2")
+        self.local = LocalFileSystem()
         self.opened: list[Pair] = []
 
     def teardown(self) -> None:
