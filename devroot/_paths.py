@@ -41,6 +41,8 @@ def _normalise(text: str, *, kind: str) -> str:
 
 def _components(text: str, *, whole: str, kind: str) -> list[str]:
     """Return the names in *text*, refusing ``..``; *whole* is what an error shows."""
+    if not text.isascii():
+        text = _one_spelling(text, whole=whole, kind=kind)
     names = [name for name in text.split("/") if name not in {"", "."}]
     if ".." in names:
         raise InvalidPathError(
@@ -49,6 +51,20 @@ def _components(text: str, *, whole: str, kind: str) -> list[str]:
             reason="it holds '..'; resolve it first, for a link may stand before it",
         )
     return names
+
+
+def _one_spelling(text: str, *, whole: str, kind: str) -> str:
+    """Return the one text for the bytes that *text* stands for.
+
+    Of lone surrogates only U+DC80 to U+DCFF stand for a byte (PEP 383). Where several of them
+    together are valid UTF-8, the character that they spell is the same name to the kernel.
+    """
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        reason = f"no byte stands for its lone surrogate {text[error.start : error.start + 1]!a}"
+        raise InvalidPathError(whole, kind=kind, reason=reason) from error
+    return data.decode("utf-8", "surrogateescape")
 
 
 class _LexicalPath:
@@ -136,7 +152,8 @@ class _LexicalPath:
         """Return the path of *relative* below this one.
 
         Raises:
-            InvalidPathError: *relative* starts at the root, or holds ``..`` or a NUL.
+            InvalidPathError: *relative* starts at the root, or holds ``..``, a NUL or a
+                surrogate that stands for no byte.
             PathKindError: *relative* is not a string.
         """
         kind = type(self).__name__
@@ -221,7 +238,8 @@ class HostPath(_RootedPath):
         text: an absolute path. ``//``, ``.`` and a trailing slash are dropped.
 
     Raises:
-        InvalidPathError: *text* is empty or relative, or holds ``..`` or a NUL.
+        InvalidPathError: *text* is empty or relative, or holds ``..``, a NUL or a surrogate
+            that stands for no byte (PEP 383).
         PathKindError: *text* is not a string.
 
     .. versionadded:: 0.1.0
@@ -238,7 +256,8 @@ class ContainerPath(_RootedPath, os.PathLike[str]):
         text: an absolute path. ``//``, ``.`` and a trailing slash are dropped.
 
     Raises:
-        InvalidPathError: *text* is empty or relative, or holds ``..`` or a NUL.
+        InvalidPathError: *text* is empty or relative, or holds ``..``, a NUL or a surrogate
+            that stands for no byte (PEP 383).
         PathKindError: *text* is not a string.
 
     .. versionadded:: 0.1.0
@@ -259,7 +278,7 @@ class DevicePath(_LexicalPath):
 
     Raises:
         InvalidPathError: *text* is empty, is ``/dev`` itself or an absolute path elsewhere, or
-            holds ``..`` or a NUL.
+            holds ``..``, a NUL or a surrogate that stands for no byte.
         PathKindError: *text* is not a string.
 
     .. versionadded:: 0.1.0

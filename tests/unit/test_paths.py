@@ -17,8 +17,10 @@ from devroot._paths import as_container_path, as_device_path, as_host_path
 ROOTED = [HostPath, ContainerPath]
 KINDS = [HostPath, ContainerPath, DevicePath]
 
-names = st.text(st.characters(blacklist_characters="/\0"), min_size=1).filter(
-    lambda name: name not in {".", ".."}
+names = (
+    st.binary(min_size=1)
+    .map(lambda data: data.translate(None, b"/\0").decode("utf-8", "surrogateescape"))
+    .filter(lambda name: name not in {"", ".", ".."})
 )
 absolute = st.lists(names, max_size=6).map(lambda parts: "/" + "/".join(parts))
 
@@ -267,3 +269,30 @@ def test_converters_take_text_and_their_own_kind_only() -> None:
         as_container_path(HostPath("/a"))  # type: ignore[arg-type] # what is tested
     with pytest.raises(PathKindError):
         as_device_path(HostPath("/dev/a"))  # type: ignore[arg-type] # what is tested
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("code_point", [0xD800, 0xDC2F, 0xDC7F, 0xDD00, 0xDFFF])
+def test_surrogates_that_are_no_byte(
+    kind: type[HostPath | ContainerPath | DevicePath], code_point: int
+) -> None:
+    """A lone surrogate that stands for no byte is refused at once, and not by a later call."""
+    with pytest.raises(InvalidPathError, match=rf"no byte .*\\u{code_point:x}"):
+        kind(f"/dev/a{chr(code_point)}")
+    with pytest.raises(InvalidPathError, match="no byte"):
+        kind("/dev/a") / f"b{chr(code_point)}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_path_for_the_same_bytes(kind: type[HostPath | ContainerPath | DevicePath]) -> None:
+    """Escaped bytes that together are a character are the same path as that character."""
+    escaped = "/dev/\udcc3\udca9\udcff"
+    assert kind(escaped) == kind("/dev/\xe9\udcff") == kind.from_bytes(b"/dev/\xc3\xa9\xff")
+    assert kind("/dev/a") / "\udcc3\udca9" == kind("/dev/a/\xe9")
+
+
+@given(absolute)
+def test_a_path_comes_back_from_its_bytes(text: str) -> None:
+    """Every path that is accepted has bytes, and is the path of these bytes."""
+    path = HostPath(text)
+    assert HostPath.from_bytes(bytes(path)) == path
