@@ -225,7 +225,10 @@ def _superblock_options(mount: MountInfo[HostPath] | MountInfo[ContainerPath]) -
 
 
 def _own_kernel(case: Case) -> Finding | None:
-    """Hold in Kata, gVisor and micro-VMs, whose devtmpfs is the guest's."""
+    """Hold in Kata, gVisor and micro-VMs, whose devtmpfs is the guest's.
+
+    It comes before the join: what ``/proc/1`` shows there is the guest's table, not the host's.
+    """
     root = case.view.mountinfo.covering(ROOT)
     if root is not None and root.fstype in _OWN_KERNEL_ROOTS:
         text = f"the root is {root.fstype}, so the container may have a kernel of its own"
@@ -349,8 +352,8 @@ def _undecided(_case: Case) -> Finding:
 _RULES: Final[tuple[Callable[[Case], Finding | Evidence | None], ...]] = (
     _stale,
     _own_root,
-    _joined,
     _own_kernel,
+    _joined,
     _below_host_dev,
     _mount_in_host_dev,
     _devtmpfs,
