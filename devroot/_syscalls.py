@@ -1,4 +1,4 @@
-"""The two system calls that Python lacks, as ctypes tables and nothing else.
+"""The system calls that Python lacks, as ctypes tables and nothing else.
 
 ``ctypes`` is loaded on the first call, so that importing this module costs nothing. Each call
 raises `OSError` as the functions of `os` do; ``ENOSYS`` also where this architecture's number of
@@ -22,6 +22,11 @@ RENAME_NOREPLACE: Final = 1
 
 _OPENAT2: Final = 437
 """The number of openat2(2); the calls since Linux 5.1 have one number on most architectures."""
+
+_FCHMODAT2: Final = 452
+"""The number of fchmodat2(2), likewise."""
+
+_AT_SYMLINK_NOFOLLOW: Final = 0x100
 
 _NUMBERED_APART: Final = ("alpha", "ia64", "mips")
 """The architectures on which every number has an offset."""
@@ -79,6 +84,21 @@ def renameat2(source: int, name: bytes, target: int, to_name: bytes, *, flags: i
     _renameat2()(source, name, target, to_name, flags)
 
 
+def fchmodat2(directory: int, name: bytes, mode: int) -> None:
+    """Set the mode of *name* itself in *directory*, see fchmodat2 in chmod(2); since Linux 6.6.
+
+    Args:
+        directory: a descriptor of the directory that holds *name*.
+        name: the name; a symbolic link is not followed.
+        mode: permission bits, without the file type.
+
+    Raises:
+        OSError: ``EOPNOTSUPP`` if it is a symbolic link; anything that chmod(2) raises. No
+            ``filename`` is set.
+    """
+    _fchmodat2()(directory, name, mode)
+
+
 @functools.cache
 def _openat2() -> Callable[[int, bytes, int], int]:
     import ctypes  # noqa: PLC0415 - only those who need the call pay for ctypes
@@ -116,6 +136,32 @@ def _openat2() -> Callable[[int, bytes, int], int]:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))
         return descriptor
+
+    return call
+
+
+@functools.cache
+def _fchmodat2() -> Callable[[int, bytes, int], int]:
+    import ctypes  # noqa: PLC0415 - only those who need the call pay for ctypes
+
+    if os.uname().machine.startswith(_NUMBERED_APART):
+        return _unknown_here
+    syscall = ctypes.CDLL(None, use_errno=True).syscall
+    syscall.restype = ctypes.c_long
+    syscall.argtypes = (
+        ctypes.c_long,
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_uint,
+        ctypes.c_uint,
+    )
+
+    def call(directory: int, name: bytes, mode: int) -> int:
+        result: int = syscall(_FCHMODAT2, directory, name, mode, _AT_SYMLINK_NOFOLLOW)
+        if result < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        return result
 
     return call
 

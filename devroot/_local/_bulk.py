@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
+from devroot import _syscalls
 from devroot._local._directory import NamedDirectory, check_name
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _FORMATS: Final = {"c": stat.S_IFCHR, "b": stat.S_IFBLK}
 _NODE: Final = "node"
+_REFUSALS: Final = {errno.ENOSYS, errno.EPERM, errno.EINVAL}
 
 
 class BulkNamedDirectory(NamedDirectory):
@@ -47,15 +50,18 @@ class BulkNamedDirectory(NamedDirectory):
     def publish_nodes(self, nodes: Sequence[Member], to: Directory, /) -> list[int]:
         """See `BulkDirectory.publish_nodes`: four system calls for most nodes.
 
-        Owner and mode are set by name, for nobody else looks into this directory. The mode is
+        Owner and mode are set by name, but never through a link: nobody else should look into
+        this directory, and another container's root can all the same. The mode is
         set always, because another thread can change the umask at any time. The owner is set if
         it is not the one that the kernel gave the first node: all that one thread makes in one
         directory belongs to the same user and group, see mknod(2).
         """
         if not isinstance(to, BulkNamedDirectory):
             return list(range(len(nodes)))
-        source, target = self._dir_fd, to._dir_fd  # noqa: SLF001 - of one class
-        mknod, chmod, link, unlink, makedev = os.mknod, os.chmod, os.link, os.unlink, os.makedev
+        source = cast("int", self._dir_fd)
+        target = to._dir_fd  # noqa: SLF001 - of one class
+        mknod, link, unlink, makedev = os.mknod, os.link, os.unlink, os.makedev
+        at_once = True
         owner: tuple[int, int] | None = None
         failed: list[int] = []
         for position, (_, name, node) in enumerate(nodes):
@@ -70,11 +76,28 @@ class BulkNamedDirectory(NamedDirectory):
                     owner = made.st_uid, made.st_gid
                 if owner != (node.uid, node.gid):
                     os.chown(_NODE, node.uid, node.gid, dir_fd=source, follow_symlinks=False)
-                chmod(_NODE, mode, dir_fd=source)
+                at_once = at_once and _chmod_at_once(source, mode)
+                if not at_once:
+                    os.chmod(_NODE, mode, dir_fd=source, follow_symlinks=False)
                 link(_NODE, name, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
                 unlink(_NODE, dir_fd=source)
-            except OSError:
+            except (OSError, ValueError):  # Python's word for a link, or a C library that cannot
                 failed.append(position)
                 with suppress(OSError):
                     unlink(_NODE, dir_fd=source)
         return failed
+
+
+def _chmod_at_once(directory: int, mode: int) -> bool:
+    """Set the mode of the node in one system call; False if that call is refused here.
+
+    Raises:
+        OSError: it cannot be set; ``EOPNOTSUPP`` if somebody put a link in the node's place.
+    """
+    try:
+        _syscalls.fchmodat2(directory, _NODE.encode(), mode)
+    except OSError as error:
+        if error.errno in _REFUSALS:
+            return False
+        raise
+    return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devroot import ContainerPath, InvalidPathError, LocalFileSystem
+from devroot import ContainerPath, InvalidPathError, LocalFileSystem, _syscalls
 from devroot._bulk import _quick_way, publish_nodes, right_nodes
 from devroot._local._portable import PortableDirectory
 from tests._nodes import DEV, dev_root_of, files_of, listing, node
@@ -83,6 +83,55 @@ def test_nodes_are_complete_whatever_the_umask(
     assert {stat.S_IFMT(mode) for mode, _ in as_root} == {stat.S_IFCHR}
     assert {to.lstat(name).links for name in to.names()} == {1}
     assert work.names() == []
+
+
+def without_fchmodat2(monkeypatch: pytest.MonkeyPatch, number: int = errno.ENOSYS) -> None:
+    """Let the kernel, or a filter, be one that refuses fchmodat2."""
+
+    def refuse(*_arguments: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(_syscalls, "fchmodat2", refuse)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EPERM, errno.EINVAL])
+def test_modes_are_set_without_fchmodat2(
+    places: tuple[Directory, Directory],
+    as_root: list[tuple[int, int]],
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+) -> None:
+    """An old kernel, or a filter that does not know the call, takes longer and does the same."""
+    without_fchmodat2(monkeypatch, number)
+    work, to = places
+
+    assert publish_nodes(work, [_mine("a"), _mine("b", mode=0o640)], to) == []
+    assert {name: to.lstat(name).mode for name in to.names()} == {"a": 0o666, "b": 0o640}
+    assert len(as_root) == 2
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_no_mode_is_set_through_a_link(
+    places: tuple[Directory, Directory],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    refused: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """A root of another container that swaps the new node for a link changes no file elsewhere."""
+    work, to = places
+    victim = tmp_path / "victim"
+    victim.touch(mode=0o600)
+    if refused:
+        without_fchmodat2(monkeypatch)
+
+    def make_and_swap(path: str, _mode: int, _device: int, *, dir_fd: int) -> None:
+        os.symlink(victim, path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "mknod", make_and_swap)
+
+    assert publish_nodes(work, [_mine("a"), _mine("b")], to) == [0, 1]
+    assert stat.S_IMODE(victim.stat().st_mode) == 0o600
+    assert (work.names(), to.names()) == ([], [])
 
 
 def test_an_owner_is_set_where_it_is_not_the_kernels_choice(

@@ -6,7 +6,7 @@ import ctypes
 import os
 import subprocess
 import sys
-from errno import EEXIST, EINVAL, ELOOP, ENOENT, ENOSYS
+from errno import EEXIST, EINVAL, ELOOP, ENOENT, ENOSYS, EOPNOTSUPP, EPERM
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+TABLES = (_syscalls._fchmodat2, _syscalls._openat2, _syscalls._renameat2)
+
 
 @pytest.fixture
 def afresh() -> Iterator[None]:
     """Let the tables be made anew for this test, and again for the next one."""
-    for table in (_syscalls._openat2, _syscalls._renameat2):
+    for table in TABLES:
         table.cache_clear()
     yield
-    for table in (_syscalls._openat2, _syscalls._renameat2):
+    for table in TABLES:
         table.cache_clear()
 
 
@@ -98,6 +100,40 @@ def test_openat2_has_another_number(
     machine(monkeypatch, name)
     with pytest.raises(OSError, match=os.strerror(ENOSYS)):
         _syscalls.openat2(directory, b"a", flags=os.O_PATH)
+
+
+def fchmodat2(directory: int, name: bytes, mode: int) -> None:
+    """Set a mode, where this kernel and its filters let us."""
+    try:
+        _syscalls.fchmodat2(directory, name, mode)
+    except OSError as error:
+        if error.errno in {ENOSYS, EPERM}:
+            pytest.skip(f"fchmodat2 is refused here: {error}")
+        raise
+
+
+def test_fchmodat2(directory: int) -> None:
+    """A file gets the mode, whatever the umask, and a link says that it has none."""
+    fchmodat2(directory, b"a", 0o606)
+    assert os.stat("a", dir_fd=directory).st_mode & 0o7777 == 0o606
+
+    mode = os.stat("b", dir_fd=directory).st_mode
+    for name, number in ((b"up", EOPNOTSUPP), (b"none", ENOENT)):
+        with pytest.raises(OSError, match=os.strerror(number)) as caught:
+            _syscalls.fchmodat2(directory, name, 0o606)
+        assert caught.value.errno == number
+    assert os.stat("b", dir_fd=directory).st_mode == mode
+
+
+@pytest.mark.parametrize("name", ["mips64", "alpha", "ia64"])
+def test_fchmodat2_has_another_number(
+    afresh: None, monkeypatch: pytest.MonkeyPatch, directory: int, name: str
+) -> None:
+    """On machines that count system calls in their own way it is not called at all."""
+    del afresh
+    machine(monkeypatch, name)
+    with pytest.raises(OSError, match=os.strerror(ENOSYS)):
+        _syscalls.fchmodat2(directory, b"a", 0o606)
 
 
 def test_renameat2(directory: int) -> None:
