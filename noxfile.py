@@ -25,7 +25,7 @@ nox.options.default_venv_backend = "virtualenv"
 nox.options.download_python = "never"
 nox.options.error_on_external_run = True
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["tests", "openat2", "dra", "lint", "typing", "contract", "dist"]
+nox.options.sessions = ["tests", "openat2", "dra", "lint", "typing", "contract", "docs", "dist"]
 
 HERE = Path(__file__).parent
 PYPROJECT = nox.project.load_toml(HERE / "pyproject.toml")
@@ -204,6 +204,36 @@ def bench(session: nox.Session) -> None:
         session.log("{:<9}{:>7}{:>7}  {}".format(*row))
     if faults:
         session.error("\n".join(faults))
+
+
+@nox.session(requires=["wheel"])
+def docs(session: nox.Session) -> None:
+    """Build the documentation site, and check its links, its spelling and how it is built.
+
+    What the docstrings say comes from the wheel. Arguments go to sphinx-build.
+    """
+    install_wheel(session, the_wheel(), "docs")
+    session.run("mypy", str(HERE / "docs" / "conf.py"))
+    site = build_site(session, "html", "--fresh-env", *session.posargs)
+    session.run("python", str(HERE / ".ci" / "site.py"), str(site))
+    build_site(session, "spelling")
+    session.log(f"The site is {site / 'index.html'}")
+
+
+@nox.session(requires=["wheel"])
+def linkcheck(session: nox.Session) -> None:
+    """Follow the links of the site to other hosts; this needs a network, so CI does not."""
+    install_wheel(session, the_wheel(), "docs")
+    build_site(session, "linkcheck")
+
+
+def build_site(session: nox.Session, builder: str, *args: str) -> Path:
+    """Let Sphinx build the site; any warning fails, a name that leads nowhere is one."""
+    site = BUILD / "docs"
+    strict = ["--nitpicky", "--fail-on-warning", "--keep-going", "--quiet"]
+    places = ["--doctree-dir", str(site / "doctrees"), str(HERE / "docs"), str(site / builder)]
+    session.run("sphinx-build", *strict, "--builder", builder, *args, *places)
+    return site / builder
 
 
 @nox.session
