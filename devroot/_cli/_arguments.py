@@ -24,8 +24,9 @@ is made there reaches the host."""
 
 _MKNOD_DESCRIPTION = """\
 Make device nodes of the NVIDIA driver in the dev root, exactly as the driver
-describes them. What is right already is left alone. Nothing is made where the
-host would not see it."""
+describes them, and nodes of devices that the kernel lists in sysfs, where they
+are missing or have another number. What is right already is left alone. Nothing
+is made where the host would not see it."""
 
 _FALLBACKS = """\
 fallbacks, asked in the order given, if the driver root has no dev directory
@@ -51,6 +52,7 @@ ALL: Final = "all"
 """What stands for the IMEX channels that the driver has."""
 
 _TO_MAKE = ("control", "gpus", "capability", "imex_channels")
+_FILTERS = ("subsystem", "driver", "vendor", "name")
 
 
 def parse(argv: Sequence[str] | None, *, version: str) -> argparse.Namespace:
@@ -74,13 +76,30 @@ def parse(argv: Sequence[str] | None, *, version: str) -> argparse.Namespace:
         allow_abbrev=False,
     )
     arguments = parser.parse_args(argv)
-    needs_driver_root = arguments.command in {"explain", "mknod"}
-    if needs_driver_root and not (arguments.driver_root or arguments.scenario):
+    of_driver = arguments.command == "explain"
+    if arguments.command == "mknod":
+        of_driver = asks_driver(arguments)
+        if not (of_driver or has_filters(arguments)):
+            parser.error(
+                "mknod needs --control, --gpus, --capability NAME, --imex-channels RANGE,"
+                " --subsystem PATTERN, --driver PATTERN, --name PATTERN or --vendor NUMBER"
+            )
+        if not (of_driver or arguments.driver_root or arguments.scenario):
+            arguments.driver_root = (HostPath("/"), ContainerPath("/"))  # that of the kernel's own
+    if of_driver and not (arguments.driver_root or arguments.scenario):
         what = "needs --driver-root HOST:CONTAINER, or --scenario NAME"
         parser.error(f"{arguments.command} {what}")
-    if arguments.command == "mknod" and not any(getattr(arguments, name) for name in _TO_MAKE):
-        parser.error("mknod needs --control, --gpus, --capability NAME or --imex-channels RANGE")
     return arguments
+
+
+def asks_driver(arguments: argparse.Namespace) -> bool:
+    """Whether nodes of the NVIDIA driver are to be made."""
+    return any(getattr(arguments, name) for name in _TO_MAKE)
+
+
+def has_filters(arguments: argparse.Namespace) -> bool:
+    """Whether anything says which devices of the kernel are meant."""
+    return any(getattr(arguments, name) is not None for name in _FILTERS)
 
 
 def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -104,7 +123,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_mknod(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "mknod",
-        help="make the device nodes of the NVIDIA driver where the host sees them",
+        help="make device nodes of the NVIDIA driver and of the kernel where the host sees them",
         description=_MKNOD_DESCRIPTION,
         epilog=f"{_FALLBACKS}\n\n{_MKNOD_STATUS}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -130,6 +149,7 @@ def _add_mknod(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="make the nodes of IMEX channels, such as 0-2047 or 0,4-7; all for those that the"
         " driver has",
     )
+    _add_filters(parser, "make the nodes of those devices of the kernel")
     _add_driver_root(parser)
     parser.add_argument(
         "--accept",
@@ -164,6 +184,20 @@ def _add_devices(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         " it does not register them.",
         allow_abbrev=False,
     )
+    _add_filters(parser, "only those")
+    parser.add_argument(
+        "--fallback",
+        type=_fallback,
+        action="append",
+        metavar="FALLBACK",
+        help="which dev root to look in, as for explain (root)",
+    )
+    _add_view(parser)
+    parser.add_argument("--json", action="store_true", help="print a document for programmes")
+
+
+def _add_filters(parser: argparse.ArgumentParser, which: str) -> None:
+    """Add what says which devices of the kernel are meant, and where to read of them."""
     for option, what in (
         ("--subsystem", "subsystem"),
         ("--driver", "driver"),
@@ -173,22 +207,14 @@ def _add_devices(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
             option,
             action="append",
             metavar="PATTERN",
-            help=f"only those whose {what} matches; may be given several times",
+            help=f"{which} whose {what} matches; may be given several times",
         )
     parser.add_argument(
         "--vendor",
         type=_vendor,
         metavar="NUMBER",
-        help="only those of PCI functions of this vendor, such as 0x15b3",
+        help=f"{which} of PCI functions of this vendor, such as 0x15b3",
     )
-    parser.add_argument(
-        "--fallback",
-        type=_fallback,
-        action="append",
-        metavar="FALLBACK",
-        help="which dev root to look in, as for explain (root)",
-    )
-    _add_view(parser)
     parser.add_argument(
         "--sysfs",
         type=_container_path,
@@ -196,7 +222,6 @@ def _add_devices(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=ContainerPath("/sys"),
         help="where the sysfs to read is (%(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="print a document for programmes")
 
 
 def _add_driver_root(parser: argparse.ArgumentParser) -> None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from devroot._cli._arguments import parse_fallback
+from devroot._cli._kernel import catalog_of
 from devroot._driver_root import DriverRoot
 from devroot._fallbacks import FirstOf
 from devroot._mounts import MountTable
 from devroot._view import ContainerView
-from devroot.udev import DeviceCatalog, missing
+from devroot.udev import missing
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from devroot._evidence import Reach
     from devroot._paths import ContainerPath, HostPath
     from devroot._presence import NodePresence
-    from devroot.udev import Device
+    from devroot.udev import Device, DeviceCatalog
 
 SCHEMA: Final = 1
 """Grows when a field goes or changes its meaning; new fields can come at any time."""
@@ -51,12 +52,7 @@ def run_devices(arguments: argparse.Namespace, *, version: str) -> tuple[int, st
         host_mountinfo=arguments.host_mountinfo,
         proc=arguments.proc,
     )
-    catalog = DeviceCatalog.of_sysfs(arguments.sysfs, view=view).select(
-        subsystem=arguments.subsystem,
-        driver=arguments.driver,
-        vendor=arguments.vendor,
-        name=arguments.name,
-    )
+    catalog = catalog_of(arguments, view)
     fallbacks = arguments.fallback or [("root", parse_fallback("root"))]
     dev_root = DriverRoot(host="/", container="/", view=view).dev_root(
         fallback=FirstOf(*(fallback for _, fallback in fallbacks))

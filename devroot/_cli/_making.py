@@ -1,4 +1,4 @@
-"""The command ``mknod``: device nodes of the NVIDIA driver, made where the host sees them."""
+"""The command ``mknod``: nodes of the NVIDIA driver and the kernel, where the host sees them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from devroot._cli import _json, _text
-from devroot._cli._arguments import ALL
+from devroot._cli._arguments import ALL, asks_driver
 from devroot._cli._explanation import explain, landing_of
+from devroot._cli._kernel import devices_to_make, settled
 from devroot._cli._progress import in_steps
 from devroot._cli._setting import setting_of
 from devroot._evidence import BEST_FIRST
@@ -83,11 +84,13 @@ class Run:
     Attributes:
         explanation: where the dev root is, and why.
         places: where the nodes go: each directory below ``/dev``, and each node in ``/dev``.
+        unknown: what may hide devices of the kernel, if some were asked for.
         made: what became of the nodes; None if nothing was tried.
     """
 
     explanation: Explanation
     places: tuple[Landing, ...]
+    unknown: tuple[str, ...]
     made: Made | None
 
     @property
@@ -106,26 +109,37 @@ def run_mknod(arguments: argparse.Namespace, *, version: str) -> tuple[int, str]
         OSError: a directory on the way cannot be looked into.
     """
     setting = setting_of(arguments)
+    catalog = devices_to_make(arguments, setting.driver_root.view)
     nodes = _nodes(arguments, setting.driver_root.view)
+    if catalog is not None:
+        nodes = tuple(dict.fromkeys((*nodes, *catalog.nodes)))
     explanation = explain(setting.driver_root, setting.fallbacks, accept=arguments.accept)
     places: tuple[Landing, ...] = ()
     made = None
     if explanation.dev_root is not None:
         places = tuple(_places(explanation.dev_root, nodes))
         if all(_is_accepted(place, explanation) for place in places):
-            made = _make(explanation.dev_root, nodes, arguments)
-    run = Run(explanation=explanation, places=places, made=made)
+            left = {} if catalog is None else settled(explanation.dev_root, catalog)
+            made = _make(explanation.dev_root, nodes, left, arguments)
+    run = Run(
+        explanation=explanation,
+        places=places,
+        unknown=() if catalog is None else catalog.unknown,
+        made=made,
+    )
     if arguments.json:
         return _EXIT[run.status], _json.dump(_document(run, version=version))
     return _EXIT[run.status], "".join(f"{line}\n" for line in _lines(run))
 
 
 def _nodes(arguments: argparse.Namespace, view: ContainerView) -> tuple[DeviceNode, ...]:
-    """Return what to make, each once.
+    """Return what to make of the driver's nodes; the driver is read only if some are asked for.
 
     Raises:
         DevRootError: the driver does not say, or has no such thing.
     """
+    if not asks_driver(arguments):
+        return ()
     driver = NvidiaDriver.read(view)
     nodes: list[DeviceNode] = []
     if arguments.control:
@@ -138,7 +152,7 @@ def _nodes(arguments: argparse.Namespace, view: ContainerView) -> tuple[DeviceNo
         nodes += driver.imex_channels(
             None if every else chain.from_iterable(arguments.imex_channels)
         )
-    return tuple(dict.fromkeys(nodes))
+    return tuple(nodes)
 
 
 def _places(dev_root: DevRoot, nodes: Iterable[DeviceNode]) -> Iterator[Landing]:
@@ -157,10 +171,17 @@ def _is_accepted(place: Landing, explanation: Explanation) -> bool:
     return place.reach.verdict in explanation.accept
 
 
-def _make(dev_root: DevRoot, nodes: tuple[DeviceNode, ...], arguments: argparse.Namespace) -> Made:
-    outcomes: list[Outcome] = []
+def _make(
+    dev_root: DevRoot,
+    nodes: tuple[DeviceNode, ...],
+    left: dict[DeviceNode, Outcome],
+    arguments: argparse.Namespace,
+) -> Made:
+    """Make the nodes, except for those that are *left* as they are, with the outcome of each."""
+    outcomes = dict(left)
     leftovers: dict[str, None] = {}
-    with closing(in_steps(nodes, what="device nodes", stream=sys.stderr)) as steps:
+    asked = tuple(node for node in nodes if node not in left)
+    with closing(in_steps(asked, what="device nodes", stream=sys.stderr)) as steps:
         for step in steps:
             try:
                 report = mknod(
@@ -172,9 +193,13 @@ def _make(dev_root: DevRoot, nodes: tuple[DeviceNode, ...], arguments: argparse.
                 )
             except NodeError as error:
                 report = error.report
-            outcomes += report.outcomes
+            outcomes.update((outcome.node, outcome) for outcome in report.outcomes)
             leftovers.update(dict.fromkeys(report.leftovers))
-    return Made(dry_run=arguments.dry_run, outcomes=tuple(outcomes), leftovers=tuple(leftovers))
+    return Made(
+        dry_run=arguments.dry_run,
+        outcomes=tuple(outcomes[node] for node in nodes),
+        leftovers=tuple(leftovers),
+    )
 
 
 def _lines(run: Run) -> Iterator[str]:
@@ -183,6 +208,8 @@ def _lines(run: Run) -> Iterator[str]:
         yield from _refusal(run)
         return
     yield from _text.fact("Dev root", str(explanation.dev_root))
+    for reason in run.unknown:
+        yield from _text.fact("Unknown", reason)
     yield "Where the nodes go:"
     for place in run.places:
         yield from _text.place(place)
@@ -234,6 +261,7 @@ def _document(run: Run, *, version: str) -> dict[str, Any]:
             {"accepted": _is_accepted(place, explanation), **_json.place_of(place)}
             for place in run.places
         ],
+        "unknown": list(run.unknown),
         "report": None
         if made is None
         else {

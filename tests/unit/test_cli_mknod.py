@@ -251,7 +251,8 @@ def test_what_is_left_behind_is_told(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "mknod needs --control, --gpus, --capability NAME or --imex-channels RANGE"),
+        ([], "mknod needs --control, --gpus, --capability NAME, --imex-channels RANGE, --subsyst"),
+        (["--vendor", "mellanox"], "'mellanox': write a number such as 0x15b3"),
         (["--imex-channels", "3-1"], "'3-1': write all, or numbers and ranges up to 1048575"),
         (["--imex-channels", "1048576"], "'1048576': write all"),
         (["--imex-channels", "-1"], "'-1': write all"),

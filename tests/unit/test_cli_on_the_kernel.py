@@ -70,3 +70,42 @@ def test_devices_of_this_kernel_are_looked_for() -> None:
     assert done.stderr == ""
     kernel = json.loads(done.stdout)["nodes"]["kernel"]
     assert kernel["total"] > len(kernel["absent"]) or kernel["unknown"]
+
+
+# A dev root on a tmpfs that has one node with another number and one with another mode.
+DEVICES = """
+place=$1; shift
+mount -t tmpfs none "$place"
+mkdir "$place/dev"
+mknod "$place/dev/null" c 1 9
+mknod -m 0640 "$place/dev/zero" c 1 5
+"$@" || exit
+"$@"
+stat -c '%n %t:%T %a' "$place"/dev/null "$place"/dev/zero "$place"/dev/full
+"""
+
+
+def test_nodes_of_the_kernels_own_devices_are_made(tmp_path: Path) -> None:
+    """What sysfs lists is made where it is missing or has another number, and modes stay."""
+    if not Path("/sys/dev/char").exists():
+        pytest.skip("no sysfs is mounted at /sys")
+    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
+    env["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
+    where = (f"--driver-root={tmp_path}:{tmp_path}", "--host-mountinfo=/proc/self/mountinfo")
+    command = [sys.executable, "-m", "devroot", "mknod", *where, "--subsystem=mem"]
+    command += ["--name=null", "--name=zero", "--name=full"]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-ec", DEVICES, "sh", str(tmp_path), *command],
+        capture_output=True,
+        text=True,
+        env=env,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\n1 created, 1 repaired, 1 unchanged\n" in done.stdout
+    assert "\n3 unchanged\n" in done.stdout
+    assert done.stdout.splitlines()[-3:] == [
+        f"{tmp_path}/dev/null 1:3 666",
+        f"{tmp_path}/dev/zero 1:5 640",
+        f"{tmp_path}/dev/full 1:7 666",
+    ]
