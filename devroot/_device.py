@@ -25,16 +25,11 @@ _ID_MAX: Final = 2**32 - 2  # the next one, (uid_t) -1, means "leave it" to chow
 
 
 def _to_device_path(value: str | DevicePath) -> DevicePath:
-    field = "path"
     try:
-        path = as_device_path(value)
-        bytes(path)
+        return as_device_path(value)
     except InvalidPathError as error:
+        field = "path"
         raise InvalidNodeError(field, value, reason=error.reason) from error
-    except UnicodeEncodeError as error:
-        reason = f"no file name can hold {error.object[error.start]!r}"
-        raise InvalidNodeError(field, value, reason=reason) from None
-    return path
 
 
 def _check_type(
