@@ -13,7 +13,7 @@ from devroot._mknod._advice import DirectoryDeletedError, Doing, advice
 from devroot._mknod._places import ATTEMPTS, os_error, require_alive, sweep
 from devroot._mknod._plan import look
 from devroot._mknod._report import Ending, Report, Result, ending_of
-from devroot._mknod._steps import ACTING, Action
+from devroot._mknod._steps import ACTING, Action, work_of
 from devroot.errors import NodeError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def carry_out(plan: Plan, places: Places, *, fresh: bool) -> Report:
     places.close()
     own = tuple(places.left_behind)
     report = Report(
-        steps=plan.work.steps,
+        steps=work_of(plan).steps,
         leftovers=tuple(f"{error.filename}: {error.strerror}" for error in (*run.abandoned, *own)),
         endings=run.endings,
     )
@@ -70,9 +70,9 @@ class _Run:
     def __init__(self, plan: Plan, places: Places, *, fresh: bool) -> None:
         self._plan = plan
         self._places = places
-        self._work = plan.work
-        self._steps = plan.work.steps
-        self._job = plan.work.job
+        self._work = work_of(plan)
+        self._steps = self._work.steps
+        self._job = self._work.job
         self._fresh = fresh
         self._causes: dict[int, OSError] = {}
         self._doing = Doing.LOOK

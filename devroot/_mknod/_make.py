@@ -9,6 +9,7 @@ from devroot._mknod._jobs import RemoveNodes
 from devroot._mknod._places import Places
 from devroot._mknod._plan import make_nodes, make_plan
 from devroot._mknod._report import Report
+from devroot._mknod._steps import work_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -134,5 +135,5 @@ def run(dev_root: DevRoot, nodes: Iterable[DeviceNode], job: Job, *, dry_run: bo
     with Places(dev_root.open_dev) as places:
         plan = make_plan(dev_root, nodes, job, places)
         if dry_run:
-            return Report(steps=plan.work.steps, dry_run=True)
+            return Report(steps=work_of(plan).steps, dry_run=True)
         return carry_out(plan, places, fresh=True)

@@ -189,7 +189,6 @@ class Plan:
         dev_root: where.
         nodes: the nodes, each once, in the order in which they were given.
         new_directories: the directories below ``/dev`` that are missing and will be made.
-        work: what `apply` needs; private to the package.
 
     .. versionadded:: 0.1.0
     """
@@ -197,17 +196,17 @@ class Plan:
     dev_root: DevRoot
     nodes: tuple[DeviceNode, ...]
     new_directories: tuple[DevicePath, ...] = ()
-    work: Work
+    _work: Work = attrs.field(alias="work")
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """What is to be done about each node, in the order of the nodes."""
-        return tuple(self.work.steps)
+        return tuple(self._work.steps)
 
     @property
     def changes(self) -> bool:
         """Whether anything is to be made, repaired or removed."""
-        steps = self.work.steps
+        steps = self._work.steps
         return bool(steps.missing) or any(step.action in ACTING for step in steps.told.values())
 
     def __repr__(self) -> str:
@@ -218,24 +217,29 @@ class Plan:
         lines += [f"new directory {path}" for path in self.new_directories]
         rows = (
             (step.action.value, str(step.path), step.node.summary(), _remark(step))
-            for step in self.work.steps
+            for step in self._work.steps
         )
         return "\n".join([*lines, *table(rows)])
 
     def summary(self) -> str:
         """Return how many nodes have which action, in one line."""
-        return count_text(self.work.steps.counts())
+        return count_text(self._work.steps.counts())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON can hold it."""
         return {
             "dev_root": str(self.dev_root.container),
             "dev": str(self.dev_root.dev),
-            **self.work.job.to_dict(),
+            **self._work.job.to_dict(),
             "new_directories": [str(path) for path in self.new_directories],
-            "counts": self.work.steps.counts(),
-            "steps": [step.to_dict() for step in self.work.steps],
+            "counts": self._work.steps.counts(),
+            "steps": [step.to_dict() for step in self._work.steps],
         }
+
+
+def work_of(plan: Plan) -> Work:
+    """Return what carrying out *plan* needs to know."""
+    return plan._work  # noqa: SLF001 - for this package alone
 
 
 def errno_name(number: int) -> str | None:

@@ -15,8 +15,9 @@ from devroot.testing._scenes import SCENES
 
 if TYPE_CHECKING:
     from devroot._mounts import MountTable
-    from devroot.testing._container import FakeContainer, Nesting
+    from devroot.testing._container import FakeContainer
     from devroot.testing._files import ProcessFileSystem
+    from devroot.testing._host import FakeHost
 
 
 def scenario_names() -> tuple[str, ...]:
@@ -49,7 +50,7 @@ class Scenario:
     driver_root_host: HostPath
     driver_root_container: ContainerPath
     fallback: str
-    host: Nesting
+    host: FakeHost | FakeContainer
     container: FakeContainer
     granted: bool
 

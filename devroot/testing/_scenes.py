@@ -11,7 +11,7 @@ from devroot.testing._host import FakeHost
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from devroot.testing._container import FakeContainer, Nesting
+    from devroot.testing._container import FakeContainer
 
 _KUBELET: Final = (
     "/var/lib/kubelet/plugins:/var/lib/kubelet/plugins",
@@ -36,7 +36,7 @@ class Scene:
     title: str
     driver_root: tuple[str, str]
     fallback: str
-    host: Nesting
+    host: FakeHost | FakeContainer
     container: FakeContainer
     granted: bool = True
 

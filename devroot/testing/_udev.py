@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from devroot.testing._container import FakeContainer
     from devroot.testing._host import FakeHost
+    from devroot.udev import UdevContext
 
 _USER_NAMESPACE = "the container has a user namespace of its own, where no news comes"
 
@@ -86,7 +87,7 @@ class FakeUdev:
         """Return a new monitor of a process on the host."""
         return self._seen.monitor()
 
-    def within(self, container: FakeContainer) -> _Seen:
+    def within(self, container: FakeContainer) -> UdevContext:
         """Return the `UdevContext` of a process in *container*: its ``/sys``, its namespaces."""
         return _Seen(self, container)
 
@@ -213,8 +214,7 @@ class FakeUdev:
             self._monitors.append(monitor)
         return monitor
 
-    def forget(self, monitor: FakeMonitor) -> None:
-        """Send no more news to *monitor*."""
+    def _forget(self, monitor: FakeMonitor) -> None:
         if monitor in self._monitors:
             self._monitors.remove(monitor)
 
@@ -303,6 +303,6 @@ class FakeMonitor:
         """Give the descriptors back."""
         if self._open:
             self._open = False
-            self._udev.forget(self)
+            self._udev._forget(self)  # noqa: SLF001 - of one family
             os.close(self._readable)
             os.close(self._writable)
