@@ -350,8 +350,10 @@ class MountInfoTable(Generic[PathT]):
             offsets_of: defaultdict[bytes, list[int]] = defaultdict(list)
             for offset in self._each_offset():
                 offsets_of[self._line(offset).split(b" ", 3)[2]].append(offset)
+            by_device: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
             for offsets in offsets_of.values():
-                self._by_device.setdefault(self._record(offsets[0]).device, []).extend(offsets)
+                by_device[self._record(offsets[0]).device] += offsets
+            self._by_device = by_device  # only now, for other threads take it as it is
         return tuple(map(self._record, self._by_device.get(device, ())))
 
     def names_source(self, source: str) -> bool:
