@@ -72,12 +72,15 @@ def _load() -> tuple[_Pyudev, _Context]:
 class PyudevContext:
     """Knows the devices that libudev lists: those of ``/sys``.
 
+    libudev(3) leaves it to its caller that no two threads use one of its objects, so it keeps
+    none: each call has a context of its own.
+
     Raises:
         UdevUnavailableError: libudev cannot be loaded.
     """
 
     def __init__(self) -> None:
-        _, self._context = _load()
+        _load()
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -87,7 +90,8 @@ class PyudevContext:
     def records(self) -> Iterable[Record]:
         """Return the devices that have a node."""
         parents = _Parents()
-        for device in self._context.list_devices():
+        _, context = _load()
+        for device in context.list_devices():
             properties = dict(device.properties)
             if "DEVNAME" in properties:
                 yield _record(device, properties, parents)

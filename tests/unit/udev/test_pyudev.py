@@ -34,10 +34,12 @@ class Stub:
         self.queue: list[object] = []
         self.sources: list[str] = []
         self.started = False
+        self.contexts = 0
         self.Monitor = self
 
     def Context(self) -> Stub:  # noqa: N802 - as it is called there
-        """Return itself."""
+        """Return itself, counting how often that was asked for."""
+        self.contexts += 1
         return self
 
     def list_devices(self) -> list[object]:
@@ -103,6 +105,15 @@ def test_devices_of_libudev(stub: Stub) -> None:
     assert [found.pci.vendor for found in catalog if found.pci] == [0x1AF4, 0x1AF4]
     assert catalog.unknown == ("blind",)
     assert not stub.started
+
+
+def test_each_look_has_a_context_of_its_own(stub: Stub) -> None:
+    """No two threads use one of libudev, which it does not allow, though they share a catalog."""
+    catalog = DeviceCatalog.of_host()
+    before = stub.contexts
+    catalog.refresh()
+    catalog.refresh()
+    assert stub.contexts == before + 2
 
 
 def test_news_of_libudev(stub: Stub) -> None:
