@@ -3,49 +3,45 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 import devroot
+from tests._pages import Page, all_pages, plugin_option, shows, walk
 
 pytest_plugins = ["pytester"]
 
-PAGES = Path(__file__).parent.parent.parent / "docs" / "how-to"
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PLUGIN = "devroot.testing.pytest_plugin"
-MOST_LINES = 9
+TESTS: Final = [page for page in all_pages() if page.is_tests()]
+WALKS: Final = [page for page in all_pages() if page.is_walk()]
+ON_PLUGINS: Final = Page("docs/how-to/test-your-plugin.md")
+MOST_LINES: Final = 9
+CASES: Final = re.compile(r"^def test_", re.MULTILINE)
+MORE_CASES: Final = {ON_PLUGINS: 1}  # one has two parameters
 
 
-def blocks(page: str) -> list[str]:
-    """Return the programmes of a page."""
-    return BLOCK.findall((PAGES / page).read_text(encoding="utf-8"))
-
-
-def run(pytester: pytest.Pytester, *programmes: str) -> dict[str, int]:
-    """Return how many tests of the programmes passed, failed and so on, in a pytest of their own.
-
-    An installed devroot brings its plugin itself; one in a working tree has to be named.
-    """
-    (pytester.path / "test_page.py").write_text("\n\n".join(programmes), encoding="utf-8")
-    installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
-    named = () if installed else ("-p", PLUGIN)
-    return pytester.runpytest_subprocess(*named, "-p", "no:cacheprovider").parseoutcomes()
-
-
-@pytest.fixture(autouse=True)
-def same_devroot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let that pytest find the devroot that is tested here."""
+@pytest.mark.parametrize("page", TESTS, ids=str)
+def test_tests_in_pages_pass(
+    page: Page, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every test of a page passes, as it stands there."""
     monkeypatch.setenv("PYTHONPATH", str(Path(devroot.__file__).parent.parent))
+    programme = "\n\n".join(page.blocks("python"))
+    (pytester.path / "test_page.py").write_text(programme, encoding="utf-8")
+    options = (*plugin_option().split(), "-p", "no:cacheprovider")
+    shown = len(CASES.findall(programme)) + MORE_CASES.get(page, 0)
+    assert pytester.runpytest_subprocess(*options).parseoutcomes() == {"passed": shown}
 
 
-def test_the_page_on_plugins(pytester: pytest.Pytester) -> None:
-    """Every test of the page passes, as it stands there."""
-    programmes = blocks("test-your-plugin.md")
-    shown = sum(programme.count("def test_") for programme in programmes)
-    cases = shown + 1  # one has two parameters
-    assert run(pytester, *programmes) == {"passed": cases}
+@pytest.mark.parametrize("page", WALKS, ids=str)
+def test_walks_print_what_is_shown(page: Page, tmp_path: Path) -> None:
+    """Who does what a page says, in an empty directory, sees what it shows."""
+    done = 0
+    for command, shown, printed in walk(page, tmp_path, as_root=False):
+        assert shows(shown, printed), f"{page}, {command}:\n{printed}"
+        done += 1
+    assert done > 3
 
 
 @pytest.mark.parametrize(
@@ -61,12 +57,5 @@ def test_the_page_on_plugins(pytester: pytest.Pytester) -> None:
 )
 def test_they_are_short(name: str) -> None:
     """Each way in which it goes wrong is a test of under ten lines."""
-    (programme,) = (text for text in blocks("test-your-plugin.md") if f"def {name}(" in text)
+    (programme,) = (text for text in ON_PLUGINS.blocks("python") if f"def {name}(" in text)
     assert len(programme.splitlines()) <= MOST_LINES
-
-
-def test_the_page_on_pyfakefs(pytester: pytest.Pytester) -> None:
-    """Every test of the page passes under the fixture of pyfakefs."""
-    programmes = blocks("pyfakefs.md")
-    shown = sum(programme.count("def test_") for programme in programmes)
-    assert run(pytester, *programmes) == {"passed": shown}

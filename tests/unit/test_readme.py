@@ -1,47 +1,25 @@
-"""The README and the other pages say what is so."""
+"""The README and the reference of the command say what is so."""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
 from devroot.__main__ import main
 from devroot._evidence import ACCEPTED, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests._pages import Page
 
 HERE = Path(__file__).parent.parent.parent
 README = (HERE / "README.md").read_text(encoding="utf-8")
-PAGES = [HERE / "README.md", *sorted((HERE / "docs").rglob("*.md"))]
-CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PROMPT = "$ python -m devroot "
 
 
-def blocks(language: str) -> list[str]:
-    """Return the fenced blocks of the README in that language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-
-
-def shown_commands() -> Iterator[tuple[str, str, str]]:
-    """Yield the page, the arguments and the output of each command that a page shows."""
-    for page in PAGES:
-        for block in CONSOLE.findall(page.read_text(encoding="utf-8")):
-            if block.startswith(PROMPT):
-                command, _, output = block.replace("\\\n", " ").partition("\n")
-                yield page.name, command.removeprefix(PROMPT), output
-
-
-def test_quick_start_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """The quick start does what it says: what it prints is in the comments beside it."""
-    (programme,) = blocks("python")
-    exec(compile(programme, "README.md", "exec"), {"__name__": "readme"})
-    promised = re.findall(r"^print\(.*\)  # (.*)$", programme, re.MULTILINE)
-    assert capsys.readouterr().out.splitlines() == promised
+def test_quick_start_is_short() -> None:
+    """The quick start is one programme that fits on a screen."""
+    (programme,) = Page("README.md").blocks("python")
     assert 15 <= len([line for line in programme.splitlines() if line.strip()]) <= 22
 
 
@@ -61,26 +39,6 @@ def test_every_verdict_is_explained() -> None:
     assert dict(rows) == {
         verdict.name: "yes" if verdict in ACCEPTED else "no" for verdict in Verdict
     }
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
-    """Every link from a page to another file of the project leads to a file."""
-    targets = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
-    assert [target for target in targets if not (page.parent / target).exists()] == []
-
-
-@pytest.mark.parametrize(("page", "arguments", "output"), [*shown_commands()])
-def test_shown_output_is_right(
-    capsys: pytest.CaptureFixture[str], page: str, arguments: str, output: str
-) -> None:
-    """What a page shows of a command is what the command prints, up to an ellipsis."""
-    main(arguments.split())
-    printed = capsys.readouterr().out
-    shown = "".join(
-        ".*?" if line == "...\n" else re.escape(line) for line in output.splitlines(keepends=True)
-    )
-    assert re.fullmatch(shown, printed, re.DOTALL), page
 
 
 def test_every_field_is_documented(capsys: pytest.CaptureFixture[str]) -> None:

@@ -528,15 +528,6 @@ def test_links_by_number_have_host_paths_as_targets() -> None:
 PAGE: Final = (Path(__file__).parents[3] / "docs/how-to/find-driver-files.md").read_text("utf-8")
 
 
-def test_examples_print_what_they_promise(capsys: pytest.CaptureFixture[str]) -> None:
-    """The page's programme runs, and what it prints is in the comments beside it."""
-    programme = "".join(re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-    exec(compile(programme, "find-driver-files.md", "exec"), {"__name__": "page"})
-    promised = re.findall(r"print\(.*\)  # (.*)$", programme, re.MULTILINE)
-    assert len(promised) == 8
-    assert capsys.readouterr().out.splitlines() == promised
-
-
 @pytest.mark.parametrize(
     ("name", "directories"),
     [
