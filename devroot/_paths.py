@@ -127,7 +127,8 @@ class _LexicalPath:
             return NotImplemented
         return self._text == other._text
 
-    # Ordered by component, as pathlib does: "/a/b" comes before "/a-b".
+    # Ordered by component, as pathlib does: "/a/b" comes before "/a-b". Of `a > b` Python makes
+    # `b < a`, and of `a >= b` likewise `b <= a`.
     def __lt__(self, other: Self) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -137,16 +138,6 @@ class _LexicalPath:
         if type(other) is not type(self):
             return NotImplemented
         return self._text.split("/") <= other._text.split("/")
-
-    def __gt__(self, other: Self) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return self._text.split("/") > other._text.split("/")
-
-    def __ge__(self, other: Self) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return self._text.split("/") >= other._text.split("/")
 
     def __truediv__(self, relative: str) -> Self:
         """Return the path of *relative* below this one.
