@@ -6,16 +6,23 @@ It documents the devroot that is installed, not the one in the working tree.
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import pkgutil
+import re
 import sys
 import zlib
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import attrs
+from sphinx.addnodes import pending_xref
 from sphinx.errors import ExtensionError
+from sphinx.ext.napoleon import Config as Style
+from sphinx.ext.napoleon.docstring import GoogleDocstring
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.nodes import make_refnode
 
 import devroot
@@ -23,8 +30,7 @@ import devroot
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from docutils.nodes import Element, TextElement
-    from sphinx.addnodes import pending_xref
+    from docutils.nodes import Element, TextElement, document
     from sphinx.application import Sphinx
     from sphinx.config import Config
     from sphinx.environment import BuildEnvironment
@@ -44,7 +50,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.graphviz",
     "sphinx.ext.intersphinx",
-    "sphinx.ext.napoleon",
     "sphinxcontrib.spelling",
 ]
 exclude_patterns = ["examples"]
@@ -60,13 +65,15 @@ html_show_sphinx = False
 # The anchors of headings are those that code hosts give them.
 myst_heading_anchors = 4
 
+# How docstrings in Google style are shown: their fields are targets for links.
+GOOGLE = Style(
+    napoleon_use_ivar=False,
+    napoleon_use_rtype=False,
+    napoleon_custom_sections=["Races", "Privileges"],
+)
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
-napoleon_numpy_docstring = False
-napoleon_use_ivar = False  # fields are targets for links
-napoleon_use_rtype = False
-napoleon_custom_sections = ["Races", "Privileges"]
 
 # White behind the diagrams, so that they are legible in the dark as well.
 graphviz_output_format = "svg"
@@ -94,6 +101,9 @@ PUBLIC = (
     "devroot.testing",
     "devroot.testing.pytest_plugin",
 )
+
+# A private type whose fields are those of a public one.
+SAME_AS = {"devroot.udev._catalog.Filters": "devroot.udev.Query"}
 
 # Pages at the root of the repository, and the pages of the site that include them.
 INCLUDED = {
@@ -174,11 +184,76 @@ def move_links_of_included(_app: Sphinx, _path: Path, docname: str, content: lis
     move_links(docname, content, included=True)
 
 
+def read_docstring(  # noqa: PLR0913, PLR0917 - as autodoc calls it
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Turn a docstring in Google style into what Sphinx reads.
+
+    Sphinx's own caller would take the words before a colon for the type of a field.
+    """
+    if what == "data":
+        lines[:] = docstrings_of_values().get(name.rpartition(".")[2], [])
+    what = "method" if what in {"attribute", "data", "property"} else what
+    google: Any = GoogleDocstring  # it is typed for fewer kinds than there are
+    lines[:] = google(lines, GOOGLE, app, what, name, obj, options).lines()
+
+
+@cache
+def docstrings_of_values() -> dict[str, list[str]]:
+    """Return the lines below each value that a module defines; where it is imported has none."""
+    return {
+        name: lines
+        for module in own_modules()
+        for (scope, name), lines in ModuleAnalyzer.for_module(module.__name__)
+        .find_attr_docs()
+        .items()
+        if not scope
+    }
+
+
+@cache
+def public_types() -> frozenset[type]:
+    """Return the classes that users can name."""
+    names = [
+        (import_module(module), name) for module in PUBLIC for name in import_module(module).__all__
+    ]
+    values = [getattr(module, name) for module, name in names]
+    return frozenset(value for value in values if isinstance(value, type))
+
+
+def is_private(value: object) -> bool:
+    """Return whether this is a class of devroot that users cannot name."""
+    own = getattr(value, "__module__", "").partition(".")[0] == "devroot"
+    return isinstance(value, type) and own and value not in public_types()
+
+
+def hide_constructor(
+    _app: Sphinx, what: str, _name: str, _obj: object, _options: object, args: str, returns: str
+) -> tuple[str, str]:
+    """Leave out the arguments of a class that only devroot makes: some are of private types."""
+    named = [split_name(each) for each in re.findall(r"\bdevroot(?:\.\w+)+", args or "")]
+    types = [vars(sys.modules[module]).get(name) for module, name in named]
+    if what in {"class", "exception"} and any(map(is_private, types)):
+        return "", ""
+    return args, returns
+
+
 def hide_private_bases(
     _app: Sphinx, _name: str, _obj: type, _options: object, bases: list[type]
 ) -> None:
-    """Leave out base classes that nobody can name."""
-    bases[:] = [each for each in bases if not getattr(each, "__name__", "").startswith("_")]
+    """Show of a base class that nobody can name what that one derives from."""
+    while hidden := [each for each in bases if is_private(each)]:
+        at = bases.index(hidden[0])
+        bases[at : at + 1] = [each for each in hidden[0].__bases__ if each not in bases]
+
+
+def look_for_types(_app: Sphinx, doctree: document) -> None:
+    """Let the built-in types in annotations not be taken for fields of the same name."""
+    for node in doctree.findall(pending_xref):
+        built_in = isinstance(vars(builtins).get(node["reftarget"]), type)
+        if built_in and (node.get("refdomain"), node["reftype"]) == ("py", "class"):
+            for scope in ("py:module", "py:class", "refspecific"):
+                node.attributes.pop(scope, None)
 
 
 def resolve_own_name(
@@ -186,26 +261,31 @@ def resolve_own_name(
 ) -> Element | None:
     """Lead to the one public place of a name, whichever module it is named from.
 
-    Classes are defined in private modules, and some are public in two: annotations have the
-    former, and docstrings the short name.
+    Docstrings have the short name, and some names are public in two modules. A type variable has
+    no place.
     """
     if node.get("refdomain") != "py":
         return None
-    name = str(node["reftarget"])
-    parts = name.split(".")
-    domain = env.domains.python_domain
-    short = name
-    for cut in range(len(parts) - 1, 0, -1):
-        if parts[0] == "devroot" and ".".join(parts[:cut]) in sys.modules:
-            short = ".".join(parts[cut:])
-            break
-    places = [f"{module}.{short}" for module in PUBLIC if f"{module}.{short}" in domain.objects]
+    module, name = split_name(SAME_AS.get(node["reftarget"], node["reftarget"]))
+    if isinstance(vars(sys.modules[module]).get(name), TypeVar):
+        return contnode
+    objects = env.domains.python_domain.objects
+    places = [place for each in PUBLIC if (place := f"{each}.{name}") in objects]
     if len(places) != 1:
         return None
-    entry = domain.objects[places[0]]
-    return make_refnode(
-        app.builder, node["refdoc"], entry.docname, entry.node_id, contnode, places[0]
-    )
+    found = objects[places[0]]
+    target = (app.builder, node["refdoc"], found.docname, found.node_id)
+    return make_refnode(*target, contnode, places[0])
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Return the module that *name* starts with, and the rest; a short one is of ``devroot``."""
+    parts = name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        module = ".".join(parts[:cut])
+        if parts[0] == "devroot" and module in sys.modules:
+            return module, ".".join(parts[cut:])
+    return "devroot", name
 
 
 def setup(app: Sphinx) -> None:
@@ -217,5 +297,8 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", write_inventory)
     app.connect("source-read", move_links_of_page)
     app.connect("include-read", move_links_of_included)
+    app.connect("autodoc-process-docstring", read_docstring)
+    app.connect("autodoc-process-signature", hide_constructor)
     app.connect("autodoc-process-bases", hide_private_bases)
+    app.connect("doctree-read", look_for_types)
     app.connect("missing-reference", resolve_own_name)

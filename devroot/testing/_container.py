@@ -49,6 +49,14 @@ class Wishes:
         return path in points or (path.startswith("/dev/") and "/dev" in points)
 
 
+def _bits(capabilities: Collection[str] | None, *, privileged: bool) -> int:
+    """Return the mask of these capabilities; None is what a runtime gives."""
+    if privileged and capabilities is None:
+        return ALL_CAPABILITIES
+    names = _runtime.DEFAULT_CAPABILITIES if capabilities is None else capabilities
+    return _runtime.capability_bits(names)
+
+
 class Nesting(Machine):
     """A machine on which containers can be started.
 
@@ -64,7 +72,7 @@ class Nesting(Machine):
     def container(  # noqa: PLR0913 - a container is all of these
         self,
         *,
-        mounts: Iterable[str | Mount | Binding] = (),
+        mounts: Iterable[str | Mount] = (),
         privileged: bool = False,
         user_namespace: bool = False,
         capabilities: Collection[str] | None = None,
@@ -102,22 +110,23 @@ class Nesting(Machine):
             InvalidSceneError: there is no capability of that name.
             OSError: a mount point cannot be made.
         """
-        bindings = [mount if isinstance(mount, Binding) else Binding.of(mount) for mount in mounts]
-        if host_mountinfo and not host_pid:
-            bindings.append(Binding.of(f"/proc:{HOST_PROC}:ro"))
-        names = _runtime.DEFAULT_CAPABILITIES if capabilities is None else capabilities
-        bits = _runtime.capability_bits(names)
         wishes = Wishes(
-            mounts=tuple(bindings),
+            mounts=tuple(Binding.of(mount) for mount in mounts),
             privileged=privileged,
             user_namespace=user_namespace,
-            capabilities=ALL_CAPABILITIES if privileged and capabilities is None else bits,
+            capabilities=_bits(capabilities, privileged=privileged),
             host_mountinfo=host_mountinfo,
             host_pid=host_pid,
             read_only=read_only,
             proc_mask=proc_mask,
             declared=declared,
         )
+        return self._start(wishes, name)
+
+    def _start(self, wishes: Wishes, name: str) -> FakeContainer:
+        if wishes.host_mountinfo and not wishes.host_pid:
+            granted = Binding.of(f"/proc:{HOST_PROC}:ro")
+            wishes = attrs.evolve(wishes, mounts=(*wishes.mounts, granted))
         number = len(self.containers) + 1
         container = FakeContainer(name or f"{self.name}-container-{number}", self, wishes)
         self.containers.append(container)
@@ -152,18 +161,18 @@ class Nesting(Machine):
         """
         from devroot.testing._pods import wishes_of  # noqa: PLC0415 - not every test has a pod
 
-        wishes = wishes_of(pod, container, self.filesystem)
-        return self.container(
-            mounts=wishes.mounts,
-            privileged=wishes.privileged,
-            user_namespace=wishes.user_namespace,
-            capabilities=wishes.capabilities,
+        asked = wishes_of(pod, container, self.filesystem)
+        wishes = Wishes(
+            mounts=asked.mounts,
+            privileged=asked.privileged,
+            user_namespace=asked.user_namespace,
+            capabilities=_bits(asked.capabilities, privileged=asked.privileged),
             host_mountinfo=host_mountinfo,
-            host_pid=wishes.host_pid,
-            read_only=wishes.read_only,
+            host_pid=asked.host_pid,
+            read_only=asked.read_only,
             proc_mask=proc_mask,
-            name=wishes.name,
         )
+        return self._start(wishes, asked.name)
 
 
 class FakeContainer(Nesting):
@@ -193,7 +202,6 @@ class FakeContainer(Nesting):
             pid=next(world.pids),
             capabilities=wishes.capabilities,
             initial_user_namespace=not wishes.user_namespace,
-            lock=world.lock,
         )
         proc = on._proc if wishes.host_pid else world.proc()  # noqa: SLF001 - of one family
         super().__init__(name, world, process, proc)
@@ -220,7 +228,7 @@ class FakeContainer(Nesting):
 
     @property
     def view(self) -> ContainerView:
-        """A view of it as it is now, read from its own ``/proc``; its `refresh` works."""
+        """A view of it now, read from its own ``/proc``; `ContainerView.refresh` works."""
         granted = None
         if self._wishes.host_mountinfo:
             proc = "/proc" if self._wishes.host_pid else HOST_PROC

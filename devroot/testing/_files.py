@@ -92,10 +92,10 @@ class ProcessFileSystem(Scene):
         """Let an operation fail.
 
         Args:
-            operation: the `name` of an `Operation`.
+            operation: as `Operation.name` has it.
             error: an errno, or an exception to raise as it is; `ProcessKilled` is a process
                 that ends there without tidying up.
-            path: count only operations with this `path`.
+            path: count only operations with this `Operation.path`.
             nth: the first call that fails, counted from 1 and from now on.
             times: how many calls in a row fail.
 

@@ -134,7 +134,6 @@ class Watch:
     One thread at a time.
 
     Attributes:
-        catalog: what is there, as far as it was told.
         unknown: why news may be missing, a sentence each; empty if nothing is known.
 
     .. versionadded:: 0.1.0
