@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import nox
 from packaging.metadata import ExceptionGroup, Metadata
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,23 +27,19 @@ nox.options.default_venv_backend = "virtualenv"
 nox.options.download_python = "never"
 nox.options.error_on_external_run = True
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["tests", "openat2", "dra", "lint", "typing", "contract", "docs", "dist"]
+nox.options.sessions = [
+    *("tests", "openat2", "lowest", "install", "dra"),
+    *("lint", "typing", "contract", "docs", "dist"),
+]
 
 HERE = Path(__file__).parent
 PYPROJECT = nox.project.load_toml(HERE / "pyproject.toml")
 PYTHONS = nox.project.python_versions(PYPROJECT)
+README = (HERE / "README.md").read_text(encoding="utf-8")
 BUILD = HERE / "build"
 WHEELS = BUILD / "wheel"
 COVERAGE = BUILD / "coverage"
 EXAMPLE = HERE / "docs" / "examples" / "dra_driver"
-
-# What a benchmark prints of a ratio: its limit stands before or after what is compared.
-RATIO = re.compile(
-    r"^ *(?P<ratio>\d+\.\d+) +(?:(?P<verdict>within|above) (?P<limit>\S+) +(?P<what>.+)"
-    r"|(?P<later_what>.+): (?P<later_verdict>within|above) (?P<later_limit>\S+))$",
-    re.MULTILINE,
-)
-NEEDS_ROOT = ("mknod",)  # it makes device nodes
 
 # All that the sdist holds, besides the metadata that the build adds.
 SDIST = (
@@ -120,6 +118,42 @@ def coverage(session: nox.Session) -> None:
     session.run("coverage", "report", env=env)
 
 
+@nox.session(python=PYTHONS, requires=["wheel"])
+def install(session: nox.Session) -> None:
+    """Install the wheel alone, as a user does, and run the quick start of the README."""
+    session.install("--upgrade", the_wheel())
+    session.install("--force-reinstall", "--no-deps", the_wheel())
+    (programme,) = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    promised = re.findall(r"^print\(.*\)  # (.*)$", programme, re.MULTILINE)
+    with session.chdir(session.create_tmp()):
+        session.run("python", "-m", "pip", "check")
+        listed = str(session.run("python", "-m", "pip", "list", "--format=freeze", silent=True))
+        said = session.run("python", "-I", "-W", "error", "-c", programme, silent=True)
+        session.run("python", "-I", "-W", "error", "-m", "devroot", "demo", silent=True)
+    held = {canonicalize_name(line.partition("==")[0]) for line in listed.split()} - {"pip"}
+    wanted = {"devroot"} | {Requirement(each).name for each in PYPROJECT["project"]["dependencies"]}
+    if held != wanted:
+        session.error(f"the wheel brings {sorted(held)}, and not {sorted(wanted)}")
+    if str(said).splitlines() != promised:
+        session.error(f"the quick start of the README printed:\n{said}")
+
+
+@nox.session(python=PYTHONS[0], requires=["wheel"])
+def lowest(session: nox.Session) -> None:
+    """Run the tests on the lowest versions that are allowed; arguments go to pytest."""
+    pins = map(lowest_of, [*PYPROJECT["project"]["dependencies"], *groups("tests")])
+    session.install(*pins, the_wheel())
+    session.install("--force-reinstall", "--no-deps", the_wheel())
+    run_pytest(session, *(session.posargs or ["-m", "not kernel and not race"]), cover=False)
+
+
+def lowest_of(requirement: str) -> str:
+    """Return *requirement* with the version that it starts from, and with no other."""
+    parsed = Requirement(requirement)
+    (bound,) = parsed.specifier  # a test sees to it that there is no other
+    return f"{parsed.name}=={bound.version}"
+
+
 @nox.session(requires=["wheel"])
 def openat2(session: nox.Session) -> None:
     """Run the tests as if the kernel had no openat2; arguments go to pytest."""
@@ -166,6 +200,13 @@ def contract(session: nox.Session) -> None:
 
 
 @nox.session
+def api(session: nox.Session) -> None:
+    """Write the snapshot of the public API for the version that is about to be released."""
+    session.install(*groups("tests"), "--editable", ".")
+    session.run("python", "-m", "tests.public_api")
+
+
+@nox.session
 def demo(session: nox.Session) -> None:
     """Show the main job on an embedded example."""
     session.install("--editable", ".")
@@ -176,34 +217,10 @@ def demo(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure ratios within one run, and print them with their limits; as root, for all of them.
 
-    Arguments name benchmarks: ``nox -s bench -- mounts cdi``.
+    Arguments go to ``tests/benchmarks/run.py``: ``nox -s bench -- mounts cdi``.
     """
-    install_wheel(session, the_wheel())
-    rows: list[tuple[str, ...]] = []
-    faults: list[str] = []
-    for script in sorted((HERE / "tests" / "benchmarks").glob("bench_*.py")):
-        name = script.stem.removeprefix("bench_")
-        if session.posargs and name not in session.posargs:
-            continue
-        if name in NEEDS_ROOT and os.geteuid() != 0:
-            session.warn(f"{script.name} needs root, and is left out")
-            continue
-        said = session.run("python", str(script), silent=True, success_codes=[0, 1])
-        found = [*RATIO.finditer(str(said))]
-        if not found:
-            faults.append(f"{script.name} gives no ratio: {said}")
-        for each in found:
-            verdict = each["verdict"] or each["later_verdict"]
-            what, limit = each["what"] or each["later_what"], each["limit"] or each["later_limit"]
-            rows.append((name, each["ratio"], limit, what))
-            if verdict != "within":
-                faults.append(f"{name}: {what} is {each['ratio']}, above {limit}")
-    version = session.run("python", "-VV", silent=True)
-    session.log(f"{str(version).strip()}, {os.uname().sysname} {os.uname().release}")
-    for row in [("", "ratio", "limit", "what is compared"), *rows]:
-        session.log("{:<9}{:>7}{:>7}  {}".format(*row))
-    if faults:
-        session.error("\n".join(faults))
+    install_wheel(session, the_wheel(), "bench")
+    session.run("python", str(HERE / "tests" / "benchmarks" / "run.py"), *session.posargs)
 
 
 @nox.session(requires=["wheel"])
@@ -245,7 +262,13 @@ def dist(session: nox.Session) -> None:
     session.run("python", "-m", "build", "--outdir", str(out), silent=True)  # wheel from sdist
     (sdist,) = out.glob("devroot-*.tar.gz")
     (built,) = out.glob("devroot-*.whl")
+    again = build_elsewhere(session)
     faults = [*faults_of_sdist(sdist), *faults_of_wheel(built)]
+    faults += [
+        f"{path.name} differs from one that was built of a copy: compare it with {again}"
+        for path in (sdist, built)
+        if path.read_bytes() != (again / path.name).read_bytes()
+    ]
     if faults:
         session.error("\n".join(faults))
 
@@ -253,6 +276,33 @@ def dist(session: nox.Session) -> None:
     shutil.unpack_archive(sdist, out)
     install_wheel(session, str(built), "tests")
     run_pytest(session, "-m", "not kernel and not race", cover=False, cwd=unpacked)
+
+
+def build_elsewhere(session: nox.Session) -> Path:
+    """Build both archives again, where all differs that must not matter; return the directory.
+
+    It is a copy of the tree under another name, with other times and modes, and built with
+    another umask, locale, time zone and order of sets.
+    """
+    copy = BUILD / "elsewhere" / "a copy"
+    shutil.rmtree(copy.parent, ignore_errors=True)
+    copy.mkdir(parents=True)
+    for name in SDIST:
+        if (HERE / name).is_dir():
+            skipped = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(HERE / name, copy / name, ignore=skipped)
+        else:
+            shutil.copyfile(HERE / name, copy / name)
+    for path in copy.rglob("*"):
+        path.chmod(path.stat().st_mode & 0o700)
+        os.utime(path, (1, 1_000_000_000))
+    env = {"SOURCE_DATE_EPOCH": None, "LC_ALL": "C", "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "1"}
+    umask = os.umask(0o077)
+    try:
+        session.run("python", "-m", "build", str(copy), env=env, silent=True)
+    finally:
+        os.umask(umask)
+    return copy / "dist"
 
 
 def files_below(*names: str) -> set[str]:

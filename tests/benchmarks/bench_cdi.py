@@ -1,36 +1,55 @@
-"""How fast the paths of a large spec are transformed, against reading and writing its text.
-
-Run it as a script, from the top of the project::
-
-    PYTHONPATH=. python tests/benchmarks/bench_cdi.py
-
-The contenders take turns, so that whatever else the machine does falls on all of them; a figure
-is the median of its rounds. The script fails if a ratio is above its limit.
-"""
+"""How fast the paths of a large spec are transformed, against reading and writing its text."""
 
 from __future__ import annotations
 
-import argparse
-import gc
 import json
-import statistics
-import sys
-import time
+import tempfile
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from devroot import DeviceNode, Mount, MountTable
 from devroot.cdi import described, device, edits, spec, to_container, to_host
+from tests.benchmarks._peers import MissingError, programme, run
+from tests.benchmarks._rows import Comparison, compared
+from tests.benchmarks._timing import Clock, Contender
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
-LIMIT: Final = 1.0
-"""What a transform may cost at most, as a part of ``json.loads`` and ``json.dumps``."""
+    from tests.benchmarks._rows import Row
+    from tests.benchmarks._timing import Effort
 
-JSON: Final = "json.loads and json.dumps"
-TO_HOST: Final = "to_host"
-TO_CONTAINER: Final = "to_container"
+_NODES: Final = 20_000
+_JSON: Final = "`json.loads` and `json.dumps` of the text"
+_MANY: Final = "a device for each node"
+_ONE: Final = "one device with all nodes"
+
+MANY: Final = {
+    Comparison(name="cdi.to-host", what=f"`to_host`, {_MANY}", against=_JSON, limit=1): (
+        "to_host",
+        "json",
+    ),
+    Comparison(name="cdi.to-container", what=f"`to_container`, {_MANY}", against=_JSON, limit=1): (
+        "to_container",
+        "json",
+    ),
+}
+ONE: Final = {
+    Comparison(name="cdi.to-host-one", what=f"`to_host`, {_ONE}", against=_JSON, limit=1): (
+        "to_host",
+        "json",
+    ),
+    Comparison(
+        name="cdi.to-container-one", what=f"`to_container`, {_ONE}", against=_JSON, limit=1
+    ): ("to_container", "json"),
+}
+NVIDIA_CTK: Final = Comparison(
+    name="cdi.nvidia-ctk",
+    what=f"`json.loads`, `to_host` and `json.dumps`, {_MANY}",
+    against="a process of `nvidia-ctk cdi transform root`",
+    clock=Clock.WALL,
+)
+COMPARISONS: Final = (*MANY, *ONE, NVIDIA_CTK)
 
 MOUNTS: Final = MountTable(
     [
@@ -55,59 +74,45 @@ def large_spec(nodes: int, *, each: int = 1) -> dict[str, Any]:
     return spec("vendor.com/channel", devices)
 
 
-def rounds_of(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Return the median time of each contender in milliseconds."""
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(rounds):
-        for name, run in contenders.items():
-            gc.collect()
-            start = time.perf_counter()
-            result = run()
-            times[name].append((time.perf_counter() - start) * 1000)
-            del result
-    return {name: statistics.median(found) for name, found in times.items()}
-
-
 def read_and_write(text: str) -> str:
     """Return the text of what *text* says."""
     return json.dumps(json.loads(text))
 
 
-def tell(line: str) -> None:
-    """Print a line."""
-    sys.stdout.write(f"{line}\n")
+def transform(text: str) -> str:
+    """Return the text of a spec for the host."""
+    return json.dumps(to_host(json.loads(text), MOUNTS))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Print the figures; return 1 if a ratio is above the limit."""
-    parser = argparse.ArgumentParser(description="Time transforms of a large spec.")
-    parser.add_argument("--nodes", type=int, default=20_000, help="how many device nodes")
-    parser.add_argument("--rounds", type=int, default=9, help="how often each takes its turn")
-    options = parser.parse_args(arguments)
-    failed = False
-    for each in (1, options.nodes):
-        inside = large_spec(options.nodes, each=each)
-        outside = to_host(inside, MOUNTS)
+def measure(effort: Effort) -> Iterator[Row]:
+    """Yield the rows."""
+    nodes, rounds = effort.size_of(_NODES), effort.rounds_of(9)
+    for pairs, each in ((MANY, 1), (ONE, nodes)):
+        inside = large_spec(nodes, each=each)
         text = json.dumps(inside)
-
-        found = rounds_of(
-            {
-                JSON: partial(read_and_write, text),
-                TO_HOST: partial(to_host, inside, MOUNTS),
-                TO_CONTAINER: partial(to_container, outside, MOUNTS),
-            },
-            options.rounds,
-        )
-        size = f"{options.nodes} device nodes, {each} in a device"
-        for name, milliseconds in found.items():
-            tell(f"{milliseconds:8.1f} ms  {name}")
-        for name in (TO_HOST, TO_CONTAINER):
-            ratio = found[name] / found[JSON]
-            failed |= ratio > LIMIT
-            verdict = "above" if ratio > LIMIT else "within"
-            tell(f"{ratio:8.2f}     {name} / {JSON}, {size}: {verdict} {LIMIT}")
-    return int(failed)
+        contenders = {
+            "json": Contender(act=partial(read_and_write, text)),
+            "to_host": Contender(act=partial(to_host, inside, MOUNTS)),
+            "to_container": Contender(act=partial(to_container, to_host(inside, MOUNTS), MOUNTS)),
+        }
+        yield from compared(pairs, contenders, rounds=rounds)
+    yield from against_nvidia_ctk(json.dumps(large_spec(nodes)), rounds=rounds)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def against_nvidia_ctk(text: str, *, rounds: int) -> Iterator[Row]:
+    """Yield the row of the command that people are told to run, if it is installed."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(f"{text}\n")
+        file.flush()
+        try:
+            words = ("cdi", "transform", "root", "--from=/host-dev", "--to=/", "--input")
+            command = partial(run, programme("nvidia-ctk"), *words, file.name)
+            command()
+        except MissingError as missing:
+            yield NVIDIA_CTK.left_out(str(missing))
+            return
+        contenders = {
+            "devroot": Contender(act=partial(transform, text)),
+            "nvidia-ctk": Contender(act=command),
+        }
+        yield from compared({NVIDIA_CTK: ("devroot", "nvidia-ctk")}, contenders, rounds=rounds)

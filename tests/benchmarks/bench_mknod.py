@@ -1,65 +1,83 @@
 """How fast device nodes are made and looked at, against plain loops and one process for each.
 
-Run it as root, as a script, from the top of the project::
-
-    PYTHONPATH=. python tests/benchmarks/bench_mknod.py
-
-It works on a tmpfs in a mount namespace of its own and leaves no trace. The contenders take
-turns; a figure is the median of its rounds, in time of the CPU, user and system, so that a busy
-machine changes it less. Only the ratios within one run mean anything. The script fails if one is
-above its limit.
+It needs root, and a mount namespace of its own, where it works on a new tmpfs; so it leaves no
+trace, however it ends.
 """
 
 from __future__ import annotations
 
-import argparse
-import gc
 import os
-import resource
 import shutil
-import statistics
 import subprocess
-import sys
 import tempfile
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import attrs
-
 from devroot import ContainerView, DeviceNode, DevRoot, mknod
+from tests.benchmarks._peers import MissingError, programme, run
+from tests.benchmarks._rows import Comparison, compared
+from tests.benchmarks._timing import Clock, Contender
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterator
 
-_INSIDE: Final = "DEVROOT_BENCHMARK_PLACE"
+    from tests.benchmarks._rows import Row
+    from tests.benchmarks._timing import Effort
+
 CHANNELS: Final = "nvidia-caps-imex-channels"
 MAJOR: Final = 240
+NVIDIA_MAJOR: Final = 195
 
-PLAIN: Final = "plain loop of mknod, chmod, chown"
-PROCESSES: Final = "one mknod process for each node"
-CREATE: Final = "devroot, all are made"
-LSTAT: Final = "plain loop of lstat"
-AGAIN: Final = "devroot, all are right"
-FEW: Final = "devroot, 64 nodes are made in each of 32 runs"
-MANY: Final = "devroot, 65536 nodes are made"
+_NODES: Final = 2048
+_MANY: Final = 65_536
+_FEW: Final = 64
+_RUNS: Final = 32
+_GPUS: Final = 8
+_CREATE: Final = "`mknod` makes 2,048 nodes"
 
-
-@attrs.frozen
-class Limit:
-    """What the ratio of two contenders may be at most."""
-
-    contender: str
-    against: str
-    most: float
-
-
-LIMITS: Final = (
-    Limit(CREATE, PLAIN, 2.0),
-    Limit(CREATE, PROCESSES, 0.05),
-    Limit(AGAIN, LSTAT, 2.0),
-    Limit(MANY, FEW, 1.5),
-    Limit(FEW, MANY, 1.5),
+LOOPS: Final = {
+    Comparison(
+        name="mknod.create",
+        what=_CREATE,
+        against="a loop of `os.mknod`, `os.chmod` and `os.chown`,"
+        " which is neither atomic nor can be run twice",
+        limit=2,
+    ): ("create", "plain"),
+    Comparison(
+        name="mknod.again",
+        what="`mknod` finds 2,048 nodes as they should be",
+        against="a loop of `os.lstat` over the same nodes",
+        limit=2,
+    ): ("again", "lstat"),
+}
+SIZES: Final = {
+    Comparison(
+        name="mknod.many",
+        what="cost of a node where 65,536 are made in one run",
+        against="where 64 are made in a run",
+        limit=1.5,
+    ): ("many", "few"),
+    Comparison(
+        name="mknod.few",
+        what="cost of a node where 64 are made in a run",
+        against="where 65,536 are made in one run",
+        limit=1.5,
+    ): ("few", "many"),
+}
+PROCESSES: Final = Comparison(
+    name="mknod.processes",
+    what=_CREATE,
+    against="one process of coreutils' `mknod` for each",
+    limit=0.05,
+    clock=Clock.WALL,
 )
+NVIDIA_MODPROBE: Final = Comparison(
+    name="mknod.nvidia-modprobe",
+    what="`mknod` makes 8 nodes of GPUs",
+    against="a process of `nvidia-modprobe` for the same",
+    clock=Clock.WALL,
+)
+COMPARISONS: Final = (*LOOPS, *SIZES, PROCESSES, NVIDIA_MODPROBE)
 
 
 def nodes(count: int, directory: str = CHANNELS) -> list[DeviceNode]:
@@ -89,9 +107,10 @@ def look(directory: str, count: int) -> None:
 def processes(directory: str, count: int) -> None:
     """Make each node by the command that people are told to run."""
     os.mkdir(directory)
+    command = programme("mknod")
     for minor in range(count):
         path = f"{directory}/channel{minor}"
-        subprocess.run(["mknod", "-m", "666", path, "c", str(MAJOR), str(minor)], check=True)
+        subprocess.run([command, "-m", "666", path, "c", str(MAJOR), str(minor)], check=True)
 
 
 def make_each(dev_root: DevRoot, groups: list[list[DeviceNode]]) -> None:
@@ -100,79 +119,91 @@ def make_each(dev_root: DevRoot, groups: list[list[DeviceNode]]) -> None:
         mknod(dev_root, group)
 
 
-def spent() -> float:
-    """Return the seconds of CPU that this process and its children have used."""
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+def empty(directory: str) -> None:
+    """Remove all that is in a directory."""
+    for name in os.listdir(directory):
+        shutil.rmtree(f"{directory}/{name}")
 
 
-def timed(act: Callable[[], object], count: int) -> float:
-    """Return the microseconds that *act* takes for each node."""
-    gc.collect()
-    gc.disable()
-    begin = spent()
-    act()
-    taken = spent() - begin
-    gc.enable()
-    return taken / count * 1e6
+def measure(effort: Effort) -> Iterator[Row]:
+    """Yield the rows, or that there are none without root."""
+    if os.geteuid() != 0:
+        yield from (each.left_out("it needs root, to make device nodes") for each in COMPARISONS)
+        return
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", place], check=True)
+        try:
+            os.mkdir(f"{place}/dev")
+            yield from measure_on(place, effort)
+        finally:
+            subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def measure(place: str, count: int, *, rounds: int) -> dict[str, float]:
-    """Return the microseconds for each node of every contender."""
+def measure_on(place: str, effort: Effort) -> Iterator[Row]:
+    """Yield the rows, with the dev root *place* to work on."""
     dev_root = DevRoot(container=place, view=ContainerView.of_process())
-    directory = f"{place}/dev/{CHANNELS}"
-    wanted, many = nodes(count), nodes(65536)
-    few = [nodes(64, f"few-{number}") for number in range(32)]
-    times: dict[str, list[float]] = {}
+    dev = f"{place}/dev"
+    directory = f"{dev}/{CHANNELS}"
+    count = effort.size_of(_NODES)
+    wanted, many = nodes(count), nodes(effort.size_of(_MANY))
+    few = [nodes(_FEW, f"few-{number}") for number in range(effort.size_of(_RUNS))]
+    anew = partial(empty, dev)
 
-    def take(name: str, act: Callable[[], object], size: int, *, anew: bool = True) -> None:
-        if anew:
-            shutil.rmtree(directory, ignore_errors=True)
-        times.setdefault(name, []).append(timed(act, size))
+    def there() -> None:
+        mknod(dev_root, wanted)
 
-    for _ in range(rounds):
-        take(PLAIN, partial(plain, directory, count), count)
-        take(LSTAT, partial(look, directory, count), count, anew=False)
-        take(CREATE, partial(mknod, dev_root, wanted), count)
-        take(AGAIN, partial(mknod, dev_root, wanted), count, anew=False)
-    for _ in range(max(1, rounds // 10)):
-        take(PROCESSES, partial(processes, directory, count), count)
-        take(MANY, partial(mknod, dev_root, many), len(many))
-        for _ in range(3):
-            take(FEW, partial(make_each, dev_root, few), 32 * 64)
-            for number in range(32):
-                shutil.rmtree(f"{place}/dev/few-{number}")
-    return {name: statistics.median(each) for name, each in times.items()}
-
-
-def main(arguments: Iterable[str] | None = None) -> int:
-    """Measure, print a table, and return 1 if a ratio is above its limit."""
-    parser = argparse.ArgumentParser(description="Measure the making of device nodes.")
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--nodes", type=int, default=2048)
-    options = parser.parse_args(None if arguments is None else list(arguments))
-    figures = measure(os.environ[_INSIDE], options.nodes, rounds=options.rounds)
-    out = sys.stdout.write
-    for name, figure in figures.items():
-        out(f"{figure:8.1f} us  {name}\n")
-    missed = 0
-    for limit in LIMITS:
-        ratio = figures[limit.contender] / figures[limit.against]
-        missed += ratio > limit.most
-        verdict = "above" if ratio > limit.most else "within"
-        out(f"{ratio:8.2f}     {limit.contender} / {limit.against}: {verdict} {limit.most}\n")
-    return 1 if missed else 0
+    create = Contender(act=there, before=anew)
+    loops = {
+        "create": create,
+        "plain": Contender(act=partial(plain, directory, count), before=anew),
+        "again": Contender(act=there, before=there),
+        "lstat": Contender(act=partial(look, directory, count), before=there),
+    }
+    yield from compared(LOOPS, loops, rounds=effort.rounds_of(20))
+    sizes = {
+        "many": Contender(act=partial(mknod, dev_root, many), before=anew, units=len(many)),
+        "few": Contender(act=partial(make_each, dev_root, few), before=anew, units=len(few) * _FEW),
+    }
+    yield from compared(SIZES, sizes, rounds=effort.rounds_of(5))
+    try:
+        programme("mknod")
+    except MissingError as missing:
+        yield PROCESSES.left_out(str(missing))
+    else:
+        each = Contender(act=partial(processes, directory, count), before=anew)
+        pair = {"create": create, "processes": each}
+        yield from compared({PROCESSES: ("create", "processes")}, pair, rounds=effort.rounds_of(3))
+    yield from against_nvidia_modprobe(dev_root, rounds=effort.rounds_of(15))
 
 
-def outside() -> int:
-    """Run this script again in a mount namespace of its own, with a tmpfs to work on."""
-    with tempfile.TemporaryDirectory() as scratch:
-        script = 'mount -t tmpfs -o mode=755 tmpfs "$1"; mkdir "$1/dev"; shift; exec "$@"'
-        command = ["unshare", "--mount", "sh", "-ec", script, "sh", scratch]
-        environment = {**os.environ, _INSIDE: scratch}
-        again = [sys.executable, __file__, *sys.argv[1:]]
-        return subprocess.run([*command, *again], env=environment, check=False).returncode
+def against_nvidia_modprobe(dev_root: DevRoot, *, rounds: int) -> Iterator[Row]:
+    """Yield the row of NVIDIA's tool, if it is installed and works here.
 
+    It knows only ``/dev``, which the dev root covers meanwhile; and it needs the driver.
+    """
+    gpus = [
+        DeviceNode(path=f"nvidia{minor}", major=NVIDIA_MAJOR, minor=minor) for minor in range(_GPUS)
+    ]
+    dev = str(dev_root.dev)
 
-if __name__ == "__main__":
-    raise SystemExit(main() if _INSIDE in os.environ else outside())
+    def anew() -> None:
+        for node in gpus:
+            if os.path.lexists(f"{dev}/{node.path.name}"):
+                os.unlink(f"{dev}/{node.path.name}")
+
+    try:
+        words = [f"--create-nvidia-device-file={node.minor}" for node in gpus]
+        command = partial(run, programme("nvidia-modprobe"), *words)
+        subprocess.run(["mount", "--bind", dev, "/dev"], check=True)
+        try:
+            command()
+            pair = {
+                "devroot": Contender(act=partial(mknod, dev_root, gpus), before=anew),
+                "peer": Contender(act=command, before=anew),
+            }
+            found = [*compared({NVIDIA_MODPROBE: ("devroot", "peer")}, pair, rounds=rounds)]
+        finally:
+            subprocess.run(["umount", "--lazy", "/dev"], check=True)
+        yield from found
+    except MissingError as missing:
+        yield NVIDIA_MODPROBE.left_out(str(missing))

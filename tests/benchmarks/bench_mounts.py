@@ -1,54 +1,105 @@
-"""How fast mount tables are parsed and asked, against what they replace and at other sizes.
-
-Run it as a script, from the top of the project::
-
-    PYTHONPATH=. python tests/benchmarks/bench_mounts.py
-
-The contenders of a ratio take turns in short rounds, each time in another order, so that whatever
-else the machine does falls on all of them; a figure is the median of the ratios of the rounds. The
-garbage collector works as in any program. The script fails if a figure is above its limit.
-"""
+"""How fast mount tables are parsed and asked, against what they replace and at other sizes."""
 
 from __future__ import annotations
 
-import argparse
+import os
 import random
-import statistics
-import sys
-import time
+import tempfile
+from functools import partial
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
-
-import attrs
+from typing import TYPE_CHECKING, Any, Final
 
 from devroot._mounts import Mount, MountTable
 from devroot._mounttree import MountInfoTable
 from devroot._paths import ContainerPath, HostPath
+from tests.benchmarks._peers import MissingError, library, programme, run
+from tests.benchmarks._rows import Comparison, compared
+from tests.benchmarks._timing import Clock, Contender, take_turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator
+
+    from tests.benchmarks._rows import Row
+    from tests.benchmarks._timing import Effort
 
 ROOT_ID: Final = 25
-SIZES: Final = (10, 10_000, 50_000)
+FEW: Final = 10
+MANY: Final = 10_000
+MOST: Final = 50_000
 
+_SPLIT: Final = "`line.split()` of each of them"
+_FILE_AND_ASK: Final = "which of the 10,000 mounts in a file serves a path, by `MountInfoTable`"
 
-@attrs.frozen
-class Ratio:
-    """Two contenders, and what the ratio of the first to the second may be at most.
-
-    Attributes:
-        name: what the ratio tells.
-        most: its limit.
-        contender: does the thing, as often as it says.
-        against: does the other thing, as often.
-        repeats: how often each is called in a round.
-    """
-
-    name: str
-    most: float
-    contender: Callable[[], object]
-    against: Callable[[], object]
-    repeats: int = attrs.field(default=1, kw_only=True)
+TO_HOST: Final = Comparison(
+    name="mounts.to-host",
+    what="`MountTable.to_host` among 10,000 mounts",
+    against="among 10",
+    limit=1.5,
+)
+TO_CONTAINER: Final = Comparison(
+    name="mounts.to-container",
+    what="`MountTable.to_container` among 10,000 mounts",
+    against="among 10",
+    limit=1.5,
+)
+PATHLIB: Final = Comparison(
+    name="mounts.pathlib",
+    what="`MountTable.to_host` of a ready `ContainerPath`",
+    against="`host / path.relative_to(root)` of ready `PurePosixPath`s",
+    limit=0.4,
+)
+COVERING: Final = Comparison(
+    name="mounts.covering",
+    what="`MountInfoTable.covering` among 10,000 mounts",
+    against="among 10",
+    limit=1.5,
+)
+PARSE: Final = Comparison(
+    name="mounts.parse",
+    what="`MountInfoTable.parse` of 10,000 lines",
+    against=_SPLIT,
+    limit=3,
+)
+PARSE_AND_ASK: Final = Comparison(
+    name="mounts.parse-and-ask",
+    what="`MountInfoTable.parse` of 10,000 lines, and one question",
+    against=_SPLIT,
+    limit=3,
+)
+GROWTH: Final = Comparison(
+    name="mounts.growth",
+    what="growth of `MountInfoTable.parse` from 10,000 to 50,000 lines",
+    against="that of `line.split()`",
+    limit=1.3,
+)
+PSUTIL: Final = Comparison(
+    name="mounts.psutil",
+    what=_FILE_AND_ASK,
+    against="by `psutil.disk_partitions(all=True)`, of whose answer the longest prefix is taken",
+)
+PSUTIL_ALL: Final = Comparison(
+    name="mounts.psutil-all",
+    what="all 10,000 mounts in a file with every field, by `MountInfoTable`",
+    against="with four fields, by `psutil.disk_partitions(all=True)`",
+)
+FINDMNT: Final = Comparison(
+    name="mounts.findmnt",
+    what=_FILE_AND_ASK,
+    against="by a process of `findmnt`",
+    clock=Clock.WALL,
+)
+COMPARISONS: Final = (
+    TO_HOST,
+    TO_CONTAINER,
+    PATHLIB,
+    COVERING,
+    PARSE,
+    PARSE_AND_ASK,
+    GROWTH,
+    PSUTIL,
+    PSUTIL_ALL,
+    FINDMNT,
+)
 
 
 def mountinfo_of(size: int) -> bytes:
@@ -77,10 +128,31 @@ def points_below(number: int) -> bytes:
     )
 
 
+def mtab_of(data: bytes) -> bytes:
+    """Return the same mounts in the format of ``/proc/self/mounts``, proc_pid_mounts(5)."""
+    lines: list[bytes] = []
+    for line in data.splitlines():
+        _, _, _, _, point, options, *_, fstype, source, more = line.split(b" ")
+        lines.append(b"%s %s %s %s,%s 0 0\n" % (source, point, fstype, options, more))
+    return b"".join(lines)
+
+
 def split(data: bytes) -> None:
     """Split each line at blanks and keep nothing: the least that any reader does."""
     for line in data.split(b"\n"):
         line.split()
+
+
+def parsed(data: bytes) -> Callable[[], object]:
+    """Return what parses a table and asks it for one path."""
+    path = ContainerPath("/var/lib/kubelet/pods/x")
+    return lambda: MountInfoTable.parse(data).covering(path)
+
+
+def read_table(file: str) -> MountInfoTable[ContainerPath]:
+    """Return the table in a file."""
+    with open(file, "rb") as stream:
+        return MountInfoTable.parse(stream.read())
 
 
 def mounts_of(size: int) -> MountTable:
@@ -97,7 +169,7 @@ def asked_of(data: bytes) -> Callable[[], object]:
     """Return what asks a table for a path below each of nine of its mounts, all equally deep."""
     table = MountInfoTable.parse(data)
     on_root = [mount.mount_point for mount in table if mount.parent_id == ROOT_ID]
-    paths = [point / "dev/nvidia0" for point in random.Random(1).sample(on_root, 9)]
+    paths = [point / "dev/nvidia0" for point in random.Random(1).choices(on_root, k=9)]
 
     def ask() -> None:
         for path in paths:
@@ -109,7 +181,8 @@ def asked_of(data: bytes) -> Callable[[], object]:
 def mapped_by(size: int) -> tuple[Callable[[], object], Callable[[], object]]:
     """Return what maps a path below each of ten mounts to the host, and what maps it back."""
     table = mounts_of(size)
-    paths = [mount.container / "dev/nvidia0" for mount in random.Random(1).sample(list(table), 10)]
+    mounts = random.Random(1).choices(list(table), k=10)
+    paths = [mount.container / "dev/nvidia0" for mount in mounts]
     host_paths = [table.to_host(path) for path in paths]
 
     def to_host() -> None:
@@ -133,83 +206,101 @@ def with_pathlib() -> tuple[Callable[[], object], Callable[[], object]]:
     return lambda: table.to_host(path), lambda: host / below.relative_to(root)
 
 
-def parsed(data: bytes) -> Callable[[], object]:
-    """Return what parses a table and asks it for one path."""
-    path = ContainerPath("/var/lib/kubelet/pods/x")
-    return lambda: MountInfoTable.parse(data).covering(path)
+def measure(effort: Effort) -> Iterator[Row]:
+    """Yield the rows."""
+    size, rounds = effort.size_of(MANY), effort.rounds_of(75)
+    many = mountinfo_of(size)
+    to_host, to_container = mapped_by(size)
+    to_host_of_few, to_container_of_few = mapped_by(FEW)
+    for comparison, (one, other), repeats in (
+        (TO_HOST, (to_host, to_host_of_few), 50),
+        (TO_CONTAINER, (to_container, to_container_of_few), 50),
+        (PATHLIB, with_pathlib(), 500),
+        (COVERING, (asked_of(many), asked_of(mountinfo_of(FEW))), 50),
+        (PARSE, (partial(MountInfoTable.parse, many), partial(split, many)), 1),
+        (PARSE_AND_ASK, (parsed(many), partial(split, many)), 1),
+    ):
+        contenders = {
+            "one": Contender(act=one, repeats=repeats),
+            "other": Contender(act=other, repeats=repeats),
+        }
+        yield from compared({comparison: ("one", "other")}, contenders, rounds=rounds)
+    yield growth(many, mountinfo_of(effort.size_of(MOST)), rounds=effort.rounds_of(25))
+    yield from against_peers(many, rounds=effort.rounds_of(15))
 
 
-def ratios() -> list[Ratio]:
-    """Return what is measured, but for the growth with the size of a table."""
-    few, many, _ = map(mountinfo_of, SIZES)
-    to_host, to_container = mapped_by(10_000)
-    to_host_of_ten, to_container_of_ten = mapped_by(10)
-    by_table, by_hand = with_pathlib()
-    return [
-        Ratio("to_host: 10,000 mounts / 10", 1.5, to_host, to_host_of_ten, repeats=50),
-        Ratio(
-            "to_container: 10,000 mounts / 10", 1.5, to_container, to_container_of_ten, repeats=50
-        ),
-        Ratio("to_host / pathlib by hand", 0.4, by_table, by_hand, repeats=500),
-        Ratio("covering: 10,000 mounts / 10", 1.5, asked_of(many), asked_of(few), repeats=50),
-        Ratio(
-            "parse 10,000 lines / split them",
-            3,
-            lambda: MountInfoTable.parse(many),
-            lambda: split(many),
-        ),
-        Ratio("parse 10,000 and ask / split them", 3, parsed(many), lambda: split(many)),
-    ]
-
-
-def measure(calls: list[Callable[[], object]], *, rounds: int, repeats: int) -> list[list[float]]:
-    """Return for each round the seconds that the calls take, in their order."""
-    times = [[0.0] * len(calls) for _ in range(rounds)]
-    for turn, row in enumerate(times):
-        for number in random.Random(turn).sample(range(len(calls)), len(calls)):
-            call = calls[number]
-            begin = time.process_time()
-            for _ in range(repeats):
-                call()
-            row[number] = time.process_time() - begin
-    return times
-
-
-def growth(rounds: int) -> float:
+def growth(many: bytes, most: bytes, *, rounds: int) -> Row:
     """Return how parsing grows with the size of a table, against how splitting does."""
-    _, many, most = map(mountinfo_of, SIZES)
-    calls: list[Callable[[], object]] = [
-        lambda: MountInfoTable.parse(most),
-        lambda: MountInfoTable.parse(many),
-        lambda: split(most),
-        lambda: split(many),
-    ]
-    times = measure(calls, rounds=rounds, repeats=1)
-    return statistics.median((a / b) / (c / d) for a, b, c, d in times)
+    contenders = {
+        "parse most": Contender(act=partial(MountInfoTable.parse, most)),
+        "parse many": Contender(act=partial(MountInfoTable.parse, many)),
+        "split most": Contender(act=partial(split, most)),
+        "split many": Contender(act=partial(split, many)),
+    }
+    seconds = take_turns(contenders, rounds=rounds, clock=GROWTH.clock)
+    turns = zip(*(seconds[name] for name in contenders), strict=True)
+    return GROWTH.figure((a / b) / (c / d) for a, b, c, d in turns)
 
 
-def figures(rounds: int) -> Iterable[tuple[str, float, float]]:
-    """Yield the name of each ratio, what it is, and what it may be at most."""
-    for ratio in ratios():
-        calls = [ratio.contender, ratio.against]
-        times = measure(calls, rounds=rounds, repeats=ratio.repeats)
-        yield ratio.name, statistics.median(one / other for one, other in times), ratio.most
-    name = "growth of parse from 10,000 to 50,000 lines / that of split"
-    yield name, growth(max(rounds // 3, 1)), 1.3
+def against_peers(data: bytes, *, rounds: int) -> Iterator[Row]:
+    """Yield the rows of other readers of mount tables, each if it is installed."""
+    with tempfile.TemporaryDirectory() as proc:
+        os.mkdir(f"{proc}/self")
+        file = f"{proc}/self/mountinfo"
+        for name, content in (("mountinfo", data), ("mounts", mtab_of(data))):
+            with open(f"{proc}/self/{name}", "xb") as stream:
+                stream.write(content)
+        point = read_table(file).with_device((0, 30))[0].mount_point
+
+        def serving() -> ContainerPath | None:
+            mount = read_table(file).covering(point)
+            return None if mount is None else mount.mount_point
+
+        assert serving() == point
+        for comparison, ours, find in (
+            (PSUTIL, serving, partial(psutil_serving, proc, str(point))),
+            (PSUTIL_ALL, lambda: list(read_table(file)), partial(psutil_all, proc)),
+            (FINDMNT, serving, partial(findmnt_at, file, str(point))),
+        ):
+            try:
+                theirs = find()
+                theirs()
+            except MissingError as missing:
+                yield comparison.left_out(str(missing))
+                continue
+            contenders = {"devroot": Contender(act=ours), "peer": Contender(act=theirs)}
+            yield from compared({comparison: ("devroot", "peer")}, contenders, rounds=rounds)
 
 
-def main(arguments: Iterable[str] | None = None) -> int:
-    """Measure, print a line for each ratio, and return 1 if one is above its limit."""
-    parser = argparse.ArgumentParser(description="Measure mount tables.")
-    parser.add_argument("--rounds", type=int, default=75)
-    options = parser.parse_args(None if arguments is None else list(arguments))
-    missed = 0
-    for name, figure, most in figures(options.rounds):
-        missed += figure > most
-        verdict = "above" if figure > most else "within"
-        sys.stdout.write(f"{figure:6.2f}  {verdict} {most:g}  {name}\n")
-    return 1 if missed else 0
+def psutil_all(proc: str) -> Callable[[], list[Any]]:
+    """Return what lets psutil list the mounts in the table below *proc*."""
+    psutil = library("psutil")
+
+    def listed() -> list[Any]:
+        usual, psutil.PROCFS_PATH = psutil.PROCFS_PATH, proc
+        try:
+            mounts: list[Any] = psutil.disk_partitions(all=True)
+        finally:
+            psutil.PROCFS_PATH = usual
+        return mounts
+
+    return listed
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def psutil_serving(proc: str, path: str) -> Callable[[], str]:
+    """Return what finds the mount of a path with psutil, as its users do it."""
+    listed = psutil_all(proc)
+
+    def serving() -> str:
+        points: Iterator[str] = (mount.mountpoint for mount in listed())
+        above = (point for point in points if f"{path}/".startswith(f"{point.rstrip('/')}/"))
+        return max(above, key=len)
+
+    assert serving() == path
+    return serving
+
+
+def findmnt_at(file: str, point: str) -> Callable[[], None]:
+    """Return what lets findmnt look for a mount point in a table."""
+    words = ("--kernel", "--raw", "--noheadings", "--tab-file", file, "--mountpoint", point)
+    return partial(run, programme("findmnt"), *words)
