@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _WRONG: Final = 2
+_CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # all but the end of a line
 _NOBODY_READS: Final = 141  # as if by SIGPIPE, which is what others do then
 
 
@@ -53,8 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _printable(text: str) -> str:
-    r"""Return *text* with the bytes that are not UTF-8 shown as ``\xff``."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    r"""Return *text* with bytes that are not UTF-8, and control characters, shown as ``\xff``.
+
+    A name in it can be anybody's choice, and could control the terminal otherwise.
+    """
+    shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", shown)
 
 
 if __name__ == "__main__":

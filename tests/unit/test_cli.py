@@ -283,6 +283,17 @@ def test_bytes_that_are_no_text_are_shown(run: Run) -> None:
     assert "# mount '/dev/nvidia-caps:/p\\udcff/dev/nvidia-caps': a manifest is UTF-8" in out
 
 
+def test_no_name_controls_the_terminal(run: Run) -> None:
+    """What would move the cursor or change a colour is shown as text, in errors as well."""
+    status, out, _ = run("explain", "--scenario", "gke", "--fallback", "host-dev:/p\x1b[2J\x9b")
+    assert status == 3
+    assert "there is no directory /p\\x1b[2J\\x9b/dev" in out
+    assert not [letter for letter in out if letter != "\n" and not letter.isprintable()]
+    status, _, err = run("explain", "--driver-root", "/a\x1b[2J:/none")
+    assert status == 2
+    assert "/a\\x1b[2J" in err
+
+
 def test_version(run: Run) -> None:
     """``--version`` prints the version of the package."""
     assert run("--version") == (0, f"devroot {devroot.__version__}\n", "")
