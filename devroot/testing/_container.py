@@ -11,6 +11,7 @@ from devroot._mounts import Mount, MountTable
 from devroot._paths import ContainerPath
 from devroot._view import ContainerView
 from devroot.testing import _runtime
+from devroot.testing._atomic import atomic
 from devroot.testing._handles import ALL_CAPABILITIES, Process
 from devroot.testing._machine import Machine, World
 from devroot.testing._runtime import Binding, ProcMask
@@ -123,6 +124,7 @@ class Nesting(Machine):
         )
         return self._start(wishes, name)
 
+    @atomic
     def _start(self, wishes: Wishes, name: str) -> FakeContainer:
         if wishes.host_mountinfo and not wishes.host_pid:
             granted = Binding.of(f"/proc:{HOST_PROC}:ro")
@@ -239,6 +241,7 @@ class FakeContainer(Nesting):
             filesystem=self.filesystem,
         )
 
+    @atomic
     def places_of(self, device_path: str) -> list[str]:
         """Return where a node of that canonical path is here, in ``/dev`` or mounted aside."""
         roots = {"/", *(str(binding.mount.container) for binding in self._wishes.mounts)}

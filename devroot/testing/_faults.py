@@ -8,6 +8,7 @@ import attrs
 
 from devroot._paths import ContainerPath, as_container_path
 from devroot.errors import InvalidSceneError
+from devroot.testing._atomic import LOCK
 from devroot.testing._inodes import kernel_error
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ class Faults:
         operation = Operation(name=name, path=path, to=to)
         for hook in tuple(self._hooks):
             hook(operation)
-        due = [error for fault in self._faults if (error := fault.meet(operation))]
+        with LOCK:  # each operation is counted once, whoever takes it
+            due = [error for fault in self._faults if (error := fault.meet(operation))]
         if due:
             raise due[0]

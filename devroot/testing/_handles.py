@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +15,7 @@ from devroot._paths import ContainerPath
 from devroot._view import CAP_MKNOD
 from devroot.errors import InvalidNodeError
 from devroot.testing import _inodes
+from devroot.testing._atomic import LOCK, atomic
 from devroot.testing._faults import Faults, ProcessKilled
 from devroot.testing._inodes import MAJOR_MAX, MINOR_MAX, kernel_error
 
@@ -52,7 +52,6 @@ class Process:
         initial_user_namespace: whether it is in it; in another one it makes no devices.
         faults: what is to go wrong.
         incarnation: stands for the process while it lives; None while there is none.
-        lock: held during every step that nobody else is to see half done.
     """
 
     namespace: Namespace
@@ -62,7 +61,6 @@ class Process:
     initial_user_namespace: bool = True
     faults: Faults = attrs.field(factory=Faults)
     incarnation: object = attrs.field(factory=object)
-    lock: threading.RLock = attrs.field(factory=threading.RLock)
 
     def may(self, capability: int) -> bool:
         """Whether it has a capability in the initial user namespace."""
@@ -84,7 +82,7 @@ class Process:
         except ProcessKilled:
             self.incarnation = None
             raise
-        with self.lock:
+        with LOCK:
             try:
                 yield
             except OSError as error:
@@ -121,6 +119,7 @@ class TreeDirectory:
         """Where the directory was found when it was opened; it may have moved since."""
         return self._path
 
+    @atomic
     def close(self) -> None:
         """Give the handle and its lock back; a second call does nothing."""
         self._closed = True
@@ -380,6 +379,7 @@ class TreeDirectory:
             self._take_away(name, place)
             raise
 
+    @atomic
     def _take_away(self, name: str, place: Place) -> None:
         """Remove a new file that could not be completed, if it still has its name."""
         directory = self._place.inode

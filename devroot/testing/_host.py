@@ -8,6 +8,7 @@ from devroot._paths import DevicePath, HostPath
 from devroot._view import ContainerView
 from devroot.errors import InvalidSceneError
 from devroot.testing import _dump
+from devroot.testing._atomic import atomic
 from devroot.testing._container import Nesting
 from devroot.testing._driver import DriverSpec, devices
 from devroot.testing._handles import Process
@@ -68,7 +69,7 @@ class FakeHost(Nesting):
         world.mounts.set_propagation(root, "shared", recursive=False)
         assert root.namespace is not None  # noqa: S101 - a root has one
         place = Place(Spot(root, root.root))
-        process = Process(namespace=root.namespace, root=place, lock=world.lock)
+        process = Process(namespace=root.namespace, root=place)
         proc = world.proc()
         super().__init__("host", world, process, proc)
         self._driver: DriverSpec | None = None
@@ -88,6 +89,7 @@ class FakeHost(Nesting):
         """The view of a process that runs on the host itself."""
         return ContainerView.of_host(filesystem=self.filesystem)
 
+    @atomic
     def devtmpfs(self, path: Path = "/dev") -> None:
         """Mount the kernel's devtmpfs at *path*, with the nodes that every kernel has.
 
@@ -103,6 +105,7 @@ class FakeHost(Nesting):
             if name not in known:
                 self.add(" ".join([word, f"{base}/{name}", *rest]))
 
+    @atomic
     def nvidia_driver(  # noqa: PLR0913 - a driver is all of these
         self,
         root: Path = "/",
@@ -162,6 +165,7 @@ class FakeHost(Nesting):
             if line.startswith(("file ", "dir ")) or not self._exists(line.split()[1]):
                 self.add(line)
 
+    @atomic
     def driver_files(self, root: Path, *, nodes: bool = True) -> list[str]:
         """Return the files of the driver that is loaded, below another root, as lines of a scene.
 
@@ -179,6 +183,7 @@ class FakeHost(Nesting):
             raise InvalidSceneError(call, reason="no driver is loaded; call nvidia_driver first")
         return [*self._driver.tree(str(root)), *(self._driver.nodes() if nodes else ())]
 
+    @atomic
     def proc_file(self, path: str, content: str | None) -> None:
         """Let the kernel say *content* in the file *path*, given below ``/proc``; None: no more."""
         if content is None:
@@ -188,6 +193,7 @@ class FakeHost(Nesting):
 
     # Assertions.
 
+    @atomic
     def assert_on_host(self, node: DeviceNode | str) -> FakeDevice:
         """Assert that the host has a device node, and exactly *node* if that is one.
 
@@ -210,6 +216,7 @@ class FakeHost(Nesting):
                 raise self._failed(words)
         return found
 
+    @atomic
     def assert_not_on_host(self, node: DeviceNode | str) -> None:
         """Assert that the host has nothing at the path of *node*.
 
@@ -221,6 +228,7 @@ class FakeHost(Nesting):
             words = f"the host has {path}"
             raise self._failed(words)
 
+    @atomic
     def tree(self, below: Path = "/") -> str:
         """Return what the host and then each container sees at *below*, one file a line.
 

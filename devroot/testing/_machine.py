@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from typing import TYPE_CHECKING, ClassVar, Literal, overload
 
 import attrs
@@ -11,6 +10,7 @@ import attrs
 from devroot._filesystem import FileType
 from devroot._paths import ContainerPath, HostPath, as_container_path
 from devroot.errors import InvalidSceneError, PathKindError
+from devroot.testing._atomic import atomic
 from devroot.testing._files import ProcessFileSystem
 from devroot.testing._inodes import Volume, kernel_error
 from devroot.testing._procfs import KernelFiles, ProcFiles, device_number, mountinfo
@@ -66,7 +66,6 @@ class World:
     def __init__(self) -> None:
         self.mounts: MountKernel = MountKernel()
         self.files: KernelFiles = KernelFiles()
-        self.lock: threading.RLock = threading.RLock()
         self.containers: list[FakeContainer] = []
         self.pids: itertools.count[int] = itertools.count(1000, 17)
         self._minors = itertools.count(30)
@@ -117,6 +116,7 @@ class Machine(Scene):
         """The files as a process here sees them; also for hooks and faults."""
         return ProcessFileSystem(self._process)
 
+    @atomic
     def mountinfo(self) -> str:
         """Return the mount table of a process here, as text."""
         return mountinfo(self._process)
@@ -139,6 +139,7 @@ class Machine(Scene):
         gid: int = 0,
     ) -> FakeDevice: ...
 
+    @atomic
     def device(  # noqa: PLR0913 - a device node is all of these
         self,
         path: Path,
@@ -172,6 +173,7 @@ class Machine(Scene):
             raise self._no_device(text, error.errno or 0) from error
         return record(text, inode)
 
+    @atomic
     def has(self, path: Path) -> bool:
         """Whether anything is at *path*, links followed."""
         return self._exists(str(self._own(path)))
@@ -206,6 +208,7 @@ class Machine(Scene):
 
     # File systems and mounts.
 
+    @atomic
     def tmpfs(
         self, path: Path, *, read_only: bool = False, nodev: bool = False, mode: int = 0o755
     ) -> None:
@@ -225,6 +228,7 @@ class Machine(Scene):
         volume.root.mode = mode
         self._mount(volume, path, Flags(read_only=read_only, nodev=nodev))
 
+    @atomic
     def devtmpfs(self, path: Path = "/dev") -> None:
         """Mount the kernel's devtmpfs at *path*: the one that there is, wherever it is mounted.
 
@@ -233,6 +237,7 @@ class Machine(Scene):
         """
         self._mount(self._world.devtmpfs, path, Flags(nosuid=True))
 
+    @atomic
     def overlay(self, path: Path, *, read_only: bool = False) -> None:
         """Mount a new, empty overlay at *path*; its layers cannot be seen.
 
@@ -242,6 +247,7 @@ class Machine(Scene):
         volume = self._world.volume("overlay", "overlay", "lowerdir=/l,upperdir=/u,workdir=/w")
         self._mount(volume, path, Flags(read_only=read_only))
 
+    @atomic
     def disk(
         self, path: Path, *, source: str, major: int, minor: int, fstype: str = "ext4"
     ) -> None:
@@ -260,6 +266,7 @@ class Machine(Scene):
         volume = self._world.volume(fstype, source, number=(major, minor))
         self._mount(volume, path, PLAIN)
 
+    @atomic
     def bind(  # noqa: PLR0913 - a mount is all of these
         self,
         source: Path,
@@ -290,6 +297,7 @@ class Machine(Scene):
         mount = self._world.mounts.bind(found, at, recursive=recursive)
         _adjust(self._world.mounts, mount, read_only, nodev, propagation)
 
+    @atomic
     def remount(self, path: Path, *, read_only: bool = False, nodev: bool = False) -> None:
         """Change the options of the mount at *path*, not of its file system.
 
@@ -301,6 +309,7 @@ class Machine(Scene):
             mount, attrs.evolve(mount.flags, read_only=read_only, nodev=nodev)
         )
 
+    @atomic
     def unmount(self, path: Path) -> None:
         """Unmount what is at *path* with all that is mounted below, used or not.
 
@@ -309,6 +318,7 @@ class Machine(Scene):
         """
         self._world.mounts.unmount(self._mount_at(path))
 
+    @atomic
     def propagation(self, path: Path, kind: Propagation, *, recursive: bool = False) -> None:
         """Change with whom the mount at *path* shares what is mounted on it.
 
@@ -317,10 +327,12 @@ class Machine(Scene):
         """
         self._world.mounts.set_propagation(self._mount_at(path), kind, recursive=recursive)
 
+    @atomic
     def fill(self, path: Path, *, full: bool = True) -> None:
         """Let the file system at *path* be full, or no longer: nothing can be made in it."""
         self._at(self._own(path)).mount.volume.full = full
 
+    @atomic
     def freeze(self, path: Path, *, read_only: bool = True) -> None:
         """Let the whole file system at *path* be read-only, or no longer, at all its mounts."""
         self._at(self._own(path)).mount.volume.read_only = read_only

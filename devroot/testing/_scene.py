@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from devroot._filesystem import FileType
 from devroot._paths import ContainerPath, as_container_path
 from devroot.testing import _inodes, _specs
+from devroot.testing._atomic import atomic
 from devroot.testing._inodes import kernel_error
 from devroot.testing._specs import DEFAULT_MODES, Spec
 from devroot.testing._walk import walk
@@ -35,11 +36,13 @@ class Scene:
         @property
         def _top(self) -> Place: ...
 
+    @atomic
     def add(self, *specs: str) -> None:
         """Make the files that the lines describe; see `TreeFileSystem`."""
         for spec in specs:
             self._put(_specs.parse(spec))
 
+    @atomic
     def directory(
         self, path: str | ContainerPath, *, mode: int = 0o755, uid: int = 0, gid: int = 0
     ) -> None:
@@ -52,6 +55,7 @@ class Scene:
         """
         self._put(Spec(path=str(path), type=FileType.DIRECTORY, mode=mode, uid=uid, gid=gid))
 
+    @atomic
     def file(
         self,
         path: str | ContainerPath,
@@ -70,6 +74,7 @@ class Scene:
         regular = FileType.REGULAR
         self._put(Spec(path=str(path), type=regular, mode=mode, uid=uid, gid=gid, content=data))
 
+    @atomic
     def symlink(self, path: str | ContainerPath, target: str) -> None:
         """Make a symbolic link to the text *target*.
 
@@ -78,6 +83,7 @@ class Scene:
         """
         self._put(Spec(path=str(path), type=FileType.SYMLINK, mode=0o777, target=target))
 
+    @atomic
     def fifo(self, path: str | ContainerPath, *, mode: int = 0o644) -> None:
         """Make a fifo.
 
@@ -86,6 +92,7 @@ class Scene:
         """
         self._put(Spec(path=str(path), type=FileType.FIFO, mode=mode))
 
+    @atomic
     def socket(self, path: str | ContainerPath, *, mode: int = 0o755) -> None:
         """Make a socket that nobody listens to.
 
@@ -94,6 +101,7 @@ class Scene:
         """
         self._put(Spec(path=str(path), type=FileType.SOCKET, mode=mode))
 
+    @atomic
     def hard_link(self, path: str | ContainerPath, existing: str | ContainerPath) -> None:
         """Give the file *existing* the second name *path*.
 
@@ -103,6 +111,7 @@ class Scene:
         """
         self._put(Spec(path=str(path), type=None, target=str(existing)))
 
+    @atomic
     def remove(self, path: str | ContainerPath) -> None:
         """Remove a name and, if it is a directory, all that is in it.
 
@@ -116,6 +125,7 @@ class Scene:
             _check_no_mount(place.inode.lookup(name), self._top.mount.namespace)
             _drop(place.inode, name)
 
+    @atomic
     def move(self, path: str | ContainerPath, to: str | ContainerPath) -> None:
         """Move a name, replacing what is at *to*, as rename(2) does.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from devroot._filesystem import FileType
 from devroot.testing import _specs
+from devroot.testing._atomic import atomic
 from devroot.testing._files import ProcessFileSystem
 from devroot.testing._handles import Process
 from devroot.testing._inodes import Volume
@@ -77,6 +78,7 @@ class TreeFileSystem(ProcessFileSystem):
     def __repr__(self) -> str:
         return f"<TreeFileSystem of {len(self.listing())} files>"
 
+    @atomic
     def device(  # noqa: PLR0913 - a device node is all of these
         self,
         path: str | ContainerPath,
@@ -105,6 +107,7 @@ class TreeFileSystem(ProcessFileSystem):
             )
         )
 
+    @atomic
     def listing(self) -> list[str]:
         """Return every file as the line that describes it, in the order of the paths.
 

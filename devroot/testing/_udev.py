@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from devroot._paths import as_device_path
 from devroot.errors import InvalidSceneError
+from devroot.testing._atomic import LOCK, atomic
 from devroot.udev import Device, Record, UdevMonitor, UdevNews
 from devroot.udev._hidden import SYSFS
 from devroot.udev._sysfs import SysfsContext
@@ -91,6 +92,7 @@ class FakeUdev:
         """Return the `UdevContext` of a process in *container*: its ``/sys``, its namespaces."""
         return _Seen(self, container)
 
+    @atomic
     def plug(  # noqa: PLR0913 - a device is all of these
         self,
         path: str,
@@ -160,6 +162,7 @@ class FakeUdev:
         self.announce("add", device)
         return device
 
+    @atomic
     def unplug(self, path: str) -> None:
         """Let a device be no more, and say so.
 
@@ -181,6 +184,7 @@ class FakeUdev:
             self._host.remove(f"/sys{place}")
         self._tell(UdevNews(action="remove", record=record))
 
+    @atomic
     def announce(self, action: str, device: Device, **properties: str) -> None:
         """Send news of a device and change nothing.
 
@@ -208,12 +212,14 @@ class FakeUdev:
         for monitor in self._monitors:
             monitor.hear(news)
 
+    @atomic
     def _listen(self, unknown: tuple[str, ...]) -> FakeMonitor:
         monitor = FakeMonitor(self, unknown=unknown)
         if not unknown:
             self._monitors.append(monitor)
         return monitor
 
+    @atomic
     def _forget(self, monitor: FakeMonitor) -> None:
         if monitor in self._monitors:
             self._monitors.remove(monitor)
@@ -288,17 +294,19 @@ class FakeMonitor:
             raise EOFError
         if self._udev.waits:
             select.select([self._readable], [], [], timeout)
-        if self._lost:
-            self._lost = False
-            os.read(self._readable, 1)
-            raise OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))
-        if self._news:
-            os.read(self._readable, 1)
-            return self._news.popleft()
+        with LOCK:
+            if self._lost:
+                self._lost = False
+                os.read(self._readable, 1)
+                raise OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))
+            if self._news:
+                os.read(self._readable, 1)
+                return self._news.popleft()
         if timeout is None:
             raise EOFError
         return None
 
+    @atomic
     def close(self) -> None:
         """Give the descriptors back."""
         if self._open:

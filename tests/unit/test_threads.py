@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from devroot import ContainerPath, MountInfoTable
 from tests._threads import at_once
 
@@ -15,5 +17,9 @@ def test_mounts_by_device() -> None:
     data = b"\n".join(lines) + b"\n"
     for _ in range(ROUNDS):
         table = MountInfoTable.parse(data, paths=ContainerPath)
-        found = at_once(lambda _, table=table: len(table.with_device((0, 399))))
+        found = at_once(partial(_count, table))
         assert found == [1] * len(found)
+
+
+def _count(table: MountInfoTable[ContainerPath], _thread: int) -> int:
+    return len(table.with_device((0, 399)))
