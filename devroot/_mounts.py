@@ -82,16 +82,18 @@ class _Node:
     """A component of container paths: the mount there that nothing hides, and what is below.
 
     `skip` and `host` belong to the mount: how much of a container path's text its own side takes,
-    and what stands there on the host. They make a mapping one slice and one addition.
+    and what stands there on the host. They make a mapping one slice and one addition. Without a
+    mount there is neither, and without its host side no `host`.
     """
 
     __slots__ = ("below", "host", "mount", "skip")
 
+    host: str
+    skip: int
+
     def __init__(self) -> None:
         self.below: dict[str, _Node] = {}
         self.mount: Mount | None = None
-        self.skip = 0
-        self.host = ""
 
 
 def _prefix(path: HostPath | ContainerPath) -> str:

@@ -122,7 +122,7 @@ def decide(case: Case) -> tuple[list[Evidence], Finding]:
             return passed, found
         if found is not None:
             passed.append(found)
-    return passed, _undecided(case)
+    return passed, _undecided()
 
 
 def _stale(case: Case) -> Finding | None:
@@ -344,7 +344,7 @@ def _declared(case: Case) -> Finding | None:
     return _finding(Verdict.DECLARED, EvidenceCode.SUBMOUNT, text, claimed)
 
 
-def _undecided(_case: Case) -> Finding:
+def _undecided() -> Finding:
     text = "nothing tells whether the host sees it"
     return _finding(Verdict.UNKNOWN, EvidenceCode.UNDECIDED, text)
 
