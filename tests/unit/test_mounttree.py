@@ -448,6 +448,16 @@ def test_a_table_that_lost_lines_is_read_again(
         assert "77" in reason_why(table, "/dev")
 
 
+@pytest.mark.parametrize("texts", [[WHOLE], [CUT, CUT, CUT]])
+def test_a_table_is_read_in_the_view_that_is_named(texts: list[str]) -> None:
+    """Whether it is whole or not, the host's table is one of host paths."""
+    table = MountInfoTable.read(
+        Readings(*texts), ContainerPath("/proc"), "self/mountinfo", paths=HostPath
+    )
+
+    assert {type(found.mount_point) for found in table} == {HostPath}
+
+
 # Looking for mounts by what they show.
 
 
@@ -463,6 +473,18 @@ def test_all_mounts_of_a_file_system() -> None:
     assert ids(table.with_device((8, 1))) == [10, 12, 13]
     assert ids(table.with_device((8, 17))) == [11]
     assert ids(table.with_device((8, 2))) == []
+
+
+def test_mounts_of_the_same_at_one_place_keep_their_order() -> None:
+    """Two may differ in nothing but their IDs, with another of that file system between them."""
+    table = table_of(
+        ROOT,
+        "13 10 8:1 / /a rw - ext4 /dev/sda1 rw",
+        "12 10 8:1 / /b rw - ext4 /dev/sda1 rw",
+        "11 13 8:1 / /a rw - ext4 /dev/sda1 rw",
+    )
+
+    assert ids(table.with_device((8, 1))) == [13, 12, 11]
 
 
 def test_whether_a_mount_has_a_source() -> None:
@@ -607,6 +629,7 @@ def test_tables_are_values() -> None:
 
     assert copy.copy(table) == pickle.loads(pickle.dumps(table)) == table
     assert {table, table_of(ROOT, mount(11, 10, "/a"))} == {table}
+    assert hash(table) != hash(table_of(ROOT))
     assert table != host
     assert pickle.loads(pickle.dumps(host)) == host
     assert table != table_of(ROOT)

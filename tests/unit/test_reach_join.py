@@ -50,6 +50,13 @@ def test_roots_are_compared_by_component() -> None:
         assert said("/x", view) == NOT_ON_HOST
 
 
+def test_nothing_but_slashes_is_taken_from_the_names() -> None:
+    """Neither from the end of a root nor from the start of what lies below it."""
+    host = [HOST_ROOT_LINE, "5 1 8:2 /opt/NGX /data rw - ext4 /dev/sdb1 rw"]
+    view = view_of(ROOT_LINE, "12 10 8:2 /opt/NGX /x rw - ext4 /dev/sdb1 rw", host=host)
+    assert said("/x/X11/y", view) == ("host", "joined", "/data/X11/y")
+
+
 def test_a_part_of_a_wider_bind_is_on_the_host() -> None:
     """The container sees more of the file system than the host: only that part is proved."""
     host = [HOST_ROOT_LINE, "5 1 8:2 /vol /data rw - ext4 /dev/sdb1 rw"]

@@ -55,6 +55,24 @@ def test_a_link_in_the_path_is_followed_first() -> None:
     )
 
 
+def test_a_mount_that_is_where_it_was_asked_for_costs_no_look() -> None:
+    """Only where a mount is not found at its path are the links in that path followed."""
+
+    class Looks(TreeFileSystem):
+        def resolve(self, root: ContainerPath, unsafe_path: str, /) -> ContainerPath:
+            looked.append(unsafe_path)
+            return super().resolve(root, unsafe_path)
+
+    looked: list[str] = []
+    files = Looks(["dir /host-dev/dev/nvidia-caps", "dir /run/cdi", "link /var/run /run"])
+    cdi = "13 10 8:1 /cdi /run/cdi rw - ext4 /dev/sda1 rw"
+    for at, also in (("/run/cdi", []), ("/var/run/cdi", ["/var/run/cdi"])):
+        view = view_of(ROOT_LINE, CAPS_LINE, cdi, mounts=[CAPS_MOUNT, f"/cdi:{at}"], files=files)
+        looked.clear()
+        reach_of("/host-dev/dev/nvidia-caps", view)
+        assert [path for path in looked if not path.startswith("/host-dev")] == also
+
+
 def test_a_link_that_leads_out_of_the_mount_leads_to_another_verdict() -> None:
     """Below a directory of the host, a link to the container's own files stays in it."""
     view = view_of(

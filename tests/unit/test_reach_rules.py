@@ -255,6 +255,12 @@ def test_devtmpfs_declared_at_its_place_is_proved() -> None:
     assert said("/host-dev/dev/nvidia-caps/nvidia-cap1", view) == expected
 
 
+def test_a_name_in_devtmpfs_is_compared_as_a_whole() -> None:
+    """Only the slash is taken off before it."""
+    view = view_of(ROOT_LINE, f"12 10 0:6 / /x rw - {DEVTMPFS}", mounts=["/dev:/x"])
+    assert said("/x/X0", view) == ("host", "devtmpfs", "/dev/X0")
+
+
 def test_devtmpfs_below_a_declared_root_is_proved() -> None:
     """It came along with the recursive bind of /."""
     view = view_of(
