@@ -9,7 +9,7 @@ from devroot._device import MINOR_MAX
 from devroot._driver_root import Fallback, RootFallback
 from devroot._evidence import ACCEPTED, BEST_FIRST, Verdict
 from devroot._fallbacks import HostDevFallback, SubsetFallback
-from devroot._mknod._jobs import ON_CONFLICT
+from devroot._mknod import _jobs
 from devroot._mounts import Mount
 from devroot._paths import ContainerPath, HostPath
 from devroot.errors import DevRootError
@@ -160,7 +160,7 @@ def _add_mknod(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument(
         "--on-conflict",
-        choices=ON_CONFLICT,
+        choices=_jobs.ON_CONFLICT,
         default="repair",
         help="what to do with something else at a name (%(default)s)",
     )

@@ -6,7 +6,7 @@ from typing import Final
 
 from devroot._paths import HostPath
 from devroot._reach import HOST_DEV
-from devroot.nvidia._nodes import CAPABILITIES, IMEX_CHANNELS
+from devroot.nvidia import _nodes
 
 HOST_ROOT: Final = HostPath("/")
 HOST_PROC: Final = HostPath("/proc")
@@ -27,8 +27,8 @@ _DIRECTORIES: Final = frozenset(
         "net",
         "snd",
         "vfio",
-        CAPABILITIES,
-        IMEX_CHANNELS,
+        _nodes.CAPABILITIES,
+        _nodes.IMEX_CHANNELS,
     }
 )
 

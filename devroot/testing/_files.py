@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from devroot._filesystem import FileStatus, FileType
-from devroot._local._walk import check
+from devroot._local import _walk
 from devroot._paths import ContainerPath
 from devroot.testing._handles import Process, TreeDirectory
 from devroot.testing._inodes import kernel_error
@@ -115,7 +115,7 @@ class ProcessFileSystem(Scene):
     def _walking(
         self, operation: str, root: ContainerPath, unsafe_path: str, *, follow_last: bool = True
     ) -> Generator[Place]:
-        check(root, unsafe_path)
+        _walk.check(root, unsafe_path)
         names = [name for name in f"{root}/{unsafe_path}".split("/") if name not in {"", "."}]
         with self._process.doing(operation, "/" + "/".join(names)):
             process = self._process

@@ -10,7 +10,7 @@ import attrs
 from typing_extensions import Self
 
 from devroot._filesystem import FileStatus, FileType
-from devroot._local._directory import check_name
+from devroot._local import _directory
 from devroot._paths import ContainerPath
 from devroot._view import CAP_MKNOD
 from devroot.errors import InvalidNodeError
@@ -199,7 +199,7 @@ class TreeDirectory:
             OSError: ``EINVAL`` if *type* is a directory or a symbolic link; ``EPERM`` if it is a
                 device and the process may not make one, mknod(2).
         """
-        check_name(name)
+        _directory.check_name(name)
         _check_numbers(major, minor)
         with self._doing("make_node", name):
             if type in _NOT_MADE_BY_MKNOD:
@@ -317,10 +317,10 @@ class TreeDirectory:
     def _doing(
         self, operation: str, name: str, to: Directory | None = None, to_name: str = ""
     ) -> Generator[None]:
-        check_name(name)
+        _directory.check_name(name)
         second = None
         if to is not None:
-            check_name(to_name)
+            _directory.check_name(to_name)
             second = str(to.path / to_name)
         with self._process.doing(operation, str(self._path / name), second):
             yield

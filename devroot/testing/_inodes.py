@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import attrs
 
 from devroot._filesystem import FileStatus, FileType
-from devroot._local._walk import PATH_MAX, encode
+from devroot._local import _walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -397,8 +397,8 @@ def check_target(target: str) -> None:
         InvalidPathError: it holds a NUL, or a character that no file name can hold.
         OSError: ``ENOENT`` if it is empty; ``ENAMETOOLONG`` from 4096 bytes on.
     """
-    data = encode(target, kind="target of a link")
+    data = _walk.encode(target, kind="target of a link")
     if not data:
         raise kernel_error(errno.ENOENT)
-    if len(data) >= PATH_MAX:
+    if len(data) >= _walk.PATH_MAX:
         raise kernel_error(errno.ENAMETOOLONG)

@@ -9,8 +9,7 @@ import attrs
 from devroot._filesystem import FileType
 from devroot._paths import ContainerPath
 from devroot.errors import InvalidSceneError
-from devroot.kubernetes._pod import find_container
-from devroot.kubernetes._table import mounts_of
+from devroot.kubernetes import _pod, _table
 from devroot.testing._runtime import CAPABILITY_BITS, DEFAULT_CAPABILITIES, Binding
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def wishes_of(pod: Mapping[str, Any], container: str | None, host: FileSystem) -
         InvalidManifestError: it has no such container, or a field is not as it should be.
         InvalidSceneError: the kubelet would not start it, for a ``hostPath`` is of another type.
     """
-    found = find_container(pod, container)
+    found = _pod.find_container(pod, container)
     context = found.field["securityContext"]
     privileged = context["privileged"].flag() or False
     names = _names(context["capabilities"]["add"]), _names(context["capabilities"]["drop"])
@@ -70,7 +69,7 @@ def wishes_of(pod: Mapping[str, Any], container: str | None, host: FileSystem) -
         capabilities = kept | added
     return PodWishes(
         name=found.name,
-        mounts=tuple(_binding(one, host) for one in mounts_of(found)),
+        mounts=tuple(_binding(one, host) for one in _table.mounts_of(found)),
         privileged=privileged,
         user_namespace=found.pod["hostUsers"].flag() is False,
         capabilities=capabilities,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from devroot._filesystem import FileType
-from devroot._local._walk import MAX_LINKS
+from devroot._local import _walk
 from devroot.testing._inodes import kernel_error
 from devroot.testing._vfs import Spot
 
@@ -96,7 +96,7 @@ def walk(
             raise
         if found.inode.type is FileType.SYMLINK and (pending or follow_last):
             links += 1
-            if links > MAX_LINKS:
+            if links > _walk.MAX_LINKS:
                 raise _error(errno.ELOOP, found.path)
             target = found.inode.target_for(process)
             place = root if target.startswith("/") else place
