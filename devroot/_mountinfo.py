@@ -45,23 +45,23 @@ def _field(text: str) -> bytes:
 @final
 @attrs.frozen(kw_only=True)
 class MountInfo(Generic[PathT]):
-    """One mount, as proc_pid_mountinfo(5) describes it; the numbers are its fields.
+    """One mount, as proc_pid_mountinfo(5) describes it.
 
     Attributes:
-        mount_id: (1) decimal; unique in the kernel while the mount exists, then used again.
-        parent_id: (2) the mount on which this one is mounted; decimal.
-        major: (3) major number of ``st_dev`` for files below it; decimal.
-        minor: (3) minor number likewise; decimal.
-        root: (4) the directory or file *of that file system* that is mounted here: not a host
-            path (on btrfs it starts with the subvolume). ``/../..`` lies outside what the reader
-            may see; ``net:[4026531993]`` is not a path at all.
+        mount_id: field 1, decimal; unique in the kernel while the mount exists, then used again.
+        parent_id: field 2, the mount on which this one is mounted; decimal.
+        major: field 3, the major number of ``st_dev`` for files below it; decimal.
+        minor: field 3, the minor number likewise; decimal.
+        root: field 4, the directory or file *of that file system* that is mounted here: not a
+            host path (on btrfs it starts with the subvolume). ``/../..`` lies outside what the
+            reader may see; ``net:[4026531993]`` is not a path at all.
         deleted: whether the kernel says that *root* was deleted (``//deleted`` in the field).
-        mount_point: (5) where the reader of the table sees it.
-        options: (6) per-mount options, such as ``ro`` and ``nodev``.
-        optional_fields: (7) such as ``shared:1`` and ``master:2``; unknown ones are kept.
-        fstype: (9) the file system type.
-        source: (10) what was mounted, in words of the file system; may be empty.
-        super_options: (11) options of the file system, the same at all its mounts.
+        mount_point: field 5, where the reader of the table sees it.
+        options: field 6, the options of this mount, such as ``ro`` and ``nodev``.
+        optional_fields: field 7, such as ``shared:1`` and ``master:2``; unknown ones are kept.
+        fstype: field 9, the file system type.
+        source: field 10, what was mounted, in words of the file system; may be empty.
+        super_options: field 11, the options of the file system, the same at all its mounts.
 
     .. versionadded:: 0.1.0
     """

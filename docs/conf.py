@@ -12,6 +12,7 @@ import pkgutil
 import re
 import sys
 import zlib
+from enum import Enum
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -71,8 +72,12 @@ GOOGLE = Style(
     napoleon_use_rtype=False,
     napoleon_custom_sections=["Races", "Privileges"],
 )
+TYPE_OF_FIELD = re.compile(
+    r"^(?P<name>\.\. attribute:: \w+\n)(?P<text>(?:\n|   .*\n)*?)   :type: (?P<type>.+)$",
+    re.MULTILINE,
+)
+DOTTED = re.compile(r"\b[a-z_]\w*(?:\.\w+)+")  # what an annotation names
 autodoc_default_options = {"members": True, "member-order": "bysource"}
-autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
 
 # White behind the diagrams, so that they are legible in the dark as well.
@@ -195,7 +200,14 @@ def read_docstring(  # noqa: PLR0913, PLR0917 - as autodoc calls it
         lines[:] = docstrings_of_values().get(name.rpartition(".")[2], [])
     what = "method" if what in {"attribute", "data", "property"} else what
     google: Any = GoogleDocstring  # it is typed for fewer kinds than there are
-    lines[:] = google(lines, GOOGLE, app, what, name, obj, options).lines()
+    text = str(google(lines, GOOGLE, app, what, name, obj, options))
+    lines[:] = TYPE_OF_FIELD.sub(type_beside_name, text).splitlines()
+
+
+def type_beside_name(field: re.Match[str]) -> str:
+    """Return the field of a record with its type beside its name, in short, as in a signature."""
+    short = DOTTED.sub(r"~\g<0>", field["type"])
+    return f"{field['name']}   :type: {short}\n{field['text']}"
 
 
 @cache
@@ -227,14 +239,22 @@ def is_private(value: object) -> bool:
     return isinstance(value, type) and own and value not in public_types()
 
 
-def hide_constructor(
-    _app: Sphinx, what: str, _name: str, _obj: object, _options: object, args: str, returns: str
+def show_constructor(
+    _app: Sphinx, what: str, _name: str, obj: type, _options: object, args: str, returns: str
 ) -> tuple[str, str]:
-    """Leave out the arguments of a class that only devroot makes: some are of private types."""
-    named = [split_name(each) for each in re.findall(r"\bdevroot(?:\.\w+)+", args or "")]
-    types = [vars(sys.modules[module]).get(name) for module, name in named]
-    if what in {"class", "exception"} and any(map(is_private, types)):
+    """Show what a user gives to make an instance of a class, with the defaults that attrs makes.
+
+    A class that only devroot makes is known by arguments of private types.
+    """
+    if what not in {"class", "exception"} or not args:
+        return args, returns
+    named = map(split_name, DOTTED.findall(args))
+    types = (vars(sys.modules[module]).get(name) for module, name in named)
+    if issubclass(obj, Enum) or any(map(is_private, types)):
         return "", ""
+    for field in attrs.fields(obj) if attrs.has(obj) else ():
+        if factory := getattr(field.default, "factory", None):
+            args = args.replace("NOTHING", f"{factory.__name__}()", 1)
     return args, returns
 
 
@@ -298,7 +318,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", move_links_of_page)
     app.connect("include-read", move_links_of_included)
     app.connect("autodoc-process-docstring", read_docstring)
-    app.connect("autodoc-process-signature", hide_constructor)
+    app.connect("autodoc-process-signature", show_constructor)
     app.connect("autodoc-process-bases", hide_private_bases)
     app.connect("doctree-read", look_for_types)
     app.connect("missing-reference", resolve_own_name)
