@@ -118,7 +118,7 @@ def coverage(session: nox.Session) -> None:
     session.run("coverage", "report", env=env)
 
 
-@nox.session(python=PYTHONS, requires=["wheel"])
+@nox.session(python=PYTHONS, requires=["wheel"], venv_params=["--no-setuptools"])
 def install(session: nox.Session) -> None:
     """Install the wheel alone, as a user does, and run the quick start of the README."""
     session.install("--upgrade", the_wheel())
@@ -259,7 +259,10 @@ def dist(session: nox.Session) -> None:
     out = BUILD / "dist"
     shutil.rmtree(out, ignore_errors=True)
     session.install(*groups("dist"))
-    session.run("python", "-m", "build", "--outdir", str(out), silent=True)  # wheel from sdist
+    unset = {"SOURCE_DATE_EPOCH": None}
+    session.run(  # the wheel from the sdist
+        "python", "-m", "build", "--outdir", str(out), env=unset, silent=True
+    )
     (sdist,) = out.glob("devroot-*.tar.gz")
     (built,) = out.glob("devroot-*.whl")
     again = build_elsewhere(session)
