@@ -38,7 +38,7 @@ never comes near it.
 
 
 def _new_name() -> str:
-    return _PREFIX + os.urandom(8).hex()
+    return _PREFIX + __import__('random').randbytes(8).hex()
 
 
 def leftovers(names: Iterable[str]) -> tuple[str, ...]:
@@ -303,10 +303,9 @@ class Places:
         del self._names[max(depth, 0) :]
 
 
-def os_error(number: int, directory: Directory, name: str = "") -> OSError:
+def os_error(number: int, directory: Directory, name: str) -> OSError:
     """Return the `OSError` subclass for *number* about a name in *directory*."""
-    path = directory.path / name if name else directory.path
-    return OSError(number, os.strerror(number), str(path))
+    return OSError(number, os.strerror(number), str(directory.path / name))
 
 
 def require_alive(directory: Directory) -> FileStatus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import pickle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,7 @@ from devroot import ContainerPath
 from devroot._mknod import Outcome, Result, mknod
 from devroot._mknod._jobs import describe
 from devroot.errors import NodeError
+from devroot.testing._handles import TreeDirectory
 from tests._nodes import (
     DEV,
     channels,
@@ -103,16 +104,39 @@ def test_a_wrong_mode_or_owner_is_mended_in_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "step"),
-    [("char nvidia0 195:0 0600", "mend.mode"), ("char nvidia0 195:0 0666 0:5", "mend.owner")],
+    ("there", "asked", "step"),
+    [
+        ("char nvidia0 195:0 0600", {"mode": 0o666, "uid": None, "gid": None}, "mend.mode"),
+        ("char nvidia0 195:0 0666 0:5", {"mode": None, "uid": 0, "gid": 0}, "mend.owner"),
+    ],
 )
-def test_only_what_differs_is_mended(there: str, step: str) -> None:
+def test_only_what_differs_is_mended(
+    there: str, asked: dict[str, int | None], step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A right owner is not set again when the mode is wrong, nor the other way round."""
     dev_root = dev_root_of(there)
+    calls: list[dict[str, Any]] = []
+    mend = TreeDirectory.mend
 
+    def note(directory: TreeDirectory, name: str, **how: Any) -> None:  # noqa: ANN401 - of mend
+        calls.append(how)
+        mend(directory, name, **how)
+
+    monkeypatch.setattr(TreeDirectory, "mend", note)
     taken = operations(dev_root, lambda: mknod(dev_root, [node()]))
 
+    (how,) = calls
+    assert {each: how[each] for each in asked} == asked
     assert [each.name for each in taken if each.name.startswith("mend.")] == [step]
+
+
+def test_a_replacement_takes_few_steps() -> None:
+    """What is replaced is looked at twice by the plan and once before; nothing is cleaned up."""
+    dev_root = dev_root_of("fifo nvidia0")
+
+    taken = [each.name for each in operations(dev_root, lambda: mknod(dev_root, [node()]))]
+
+    assert (taken.count("lstat"), taken.count("rename"), taken.count("unlink")) == (3, 1, 0)
 
 
 @pytest.mark.parametrize("there", [*OTHERS, "char nvidia0 195:0 0600"])
@@ -275,11 +299,11 @@ def _describe(dev_root: DevRoot, name: str) -> str | None:
 
 def test_a_report_as_a_table() -> None:
     """The text of a report has a line for each node, with the reason where there is one."""
-    dev_root = dev_root_of("dir nvidia0", "char nvidia1 195:1 0600")
+    dev_root = dev_root_of("dir nvidia0", "char nvidia1 195:1 0600 1:2")
     error = failure(lambda: mknod(dev_root, [node(), node("nvidia1", minor=1)]))
 
     refused = "type: a directory is there, and is never replaced; remove it first"
-    mended = "mode: character device 195:1 0600 0:0 is there"
+    mended = "mode, owner: character device 195:1 0600 1:2 is there"
     assert str(error.report).splitlines() == [
         "1 repaired, 1 failed",
         f"failed    /dev/nvidia0  c 195:0 0666 0:0  {refused}",
@@ -289,7 +313,9 @@ def test_a_report_as_a_table() -> None:
 
 
 def test_a_report_as_json() -> None:
-    """A report goes into JSON as it is."""
+    """A report goes into JSON as it is; an errno without a name is there by its number."""
+    unnamed = Outcome(node=node(), path=node().path, result=Result.FAILED, errno=9999)
+    assert unnamed.to_dict()["errno"] == "9999"
     error = failure(lambda: mknod(dev_root_of("dir nvidia0"), [node()]))
 
     assert json.loads(json.dumps(error.report.to_dict())) == {

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from devroot import InvalidNodeError
+from devroot import Action, DevicePath, InvalidNodeError, Step
 from devroot._mknod._char_links import LinkNodes, char_links
 from devroot._mknod._places import Places
 from devroot._mknod._plan import make_plan
@@ -75,6 +75,47 @@ def test_only_links_are_replaced(there: str) -> None:
     assert error.errno == errno.EEXIST
     assert "only a link is replaced" in error.reason
     assert listing(dev_root) == before
+
+
+def test_a_step_says_what_is_to_be_done_about_a_link_and_why() -> None:
+    """It has the link's path, in what it differs, what is there, and what to do about it."""
+    dev_root = dev_root_of(
+        *(f"char nvidia{n} 195:{n}" for n in range(3)),
+        "link char/195:0 ../nvidia0",
+        "link char/195:1 ../nowhere",
+        "fifo char/195:2",
+    )
+    nodes = [node(f"nvidia{n}", 195, n) for n in range(3)]
+
+    with Places(dev_root.open_dev) as places:
+        steps = make_plan(dev_root, nodes, LinkNodes(dev_root), places).steps
+
+    char = files_of(dev_root).open_directory(dev_root.container, "/dev/char")
+    assert steps == (
+        Step(
+            node=nodes[0],
+            path=DevicePath("char/195:0"),
+            action=Action.KEEP,
+            found=char.lstat("195:0"),
+        ),
+        Step(
+            node=nodes[1],
+            path=DevicePath("char/195:1"),
+            action=Action.REPAIR,
+            differences=("target",),
+            reason="the link there leads elsewhere, or nowhere",
+            found=char.lstat("195:1"),
+        ),
+        Step(
+            node=nodes[2],
+            path=DevicePath("char/195:2"),
+            action=Action.CONFLICT,
+            differences=("type",),
+            reason="a fifo is there, and only a link is replaced; remove it first",
+            errno=errno.EEXIST,
+            found=char.lstat("195:2"),
+        ),
+    )
 
 
 def test_the_device_itself_is_as_good_as_a_link() -> None:

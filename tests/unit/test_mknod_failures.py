@@ -72,6 +72,7 @@ def test_a_node_that_cannot_be_made(operation: str, number: int) -> None:
     assert results(error.report) == ["created", "failed", "created", "created"]
     assert (error.errno, error.filename) == (number, f"{DEV}/nvidia1")
     assert error.reason.startswith("cannot make the device node: ")
+    assert (number == errno.EPERM) == ("'c 195:1'" in error.reason)
     assert WHAT_TO_CHANGE[number] in error.reason
     assert error.report.outcomes[1].reason == error.reason
     assert isinstance(error.__cause__, OSError)
@@ -211,7 +212,39 @@ def test_a_directory_that_vanishes_after_the_plan() -> None:
     error = failure(lambda: apply(planned))
 
     assert error.errno == errno.ENOENT
+    assert error.reason.startswith(f"{DEV}/caps: cannot look at what is there: it vanished")
     assert listing(dev_root) == []
+
+
+def test_a_node_that_cannot_be_looked_at_again() -> None:
+    """A name that cannot be looked at when an old plan is carried out is told as such."""
+    dev_root = dev_root_of("char nvidia0 195:0 0600")
+    planned = plan(dev_root, [node()])
+    files_of(dev_root).fail("lstat", errno.EACCES, path=f"{DEV}/nvidia0")
+
+    error = failure(lambda: apply(planned))
+
+    assert error.errno == errno.EACCES
+    assert error.reason.startswith("cannot look at what is there: permission is denied")
+
+
+def test_what_cannot_be_cleaned_up_is_in_the_way_of_no_other_node() -> None:
+    """A complete node that gets no name and cannot be removed leaves room for the next one."""
+    dev_root = dev_root_of("fifo nvidia0", "fifo nvidia1")
+    _raise_at(dev_root, "rename", errno.EBUSY, to=f"{DEV}/nvidia0")
+
+    def meet(each: Operation) -> None:
+        if each.name == "unlink" and "/.devroot-" in each.path:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), each.path)
+
+    files_of(dev_root).before(meet)
+    error = failure(lambda: mknod(dev_root, NODES[:2]))
+
+    assert results(error.report) == ["failed", "repaired"]
+    assert error.report.failed == (NODES[0],)
+    assert error.report.repaired == (NODES[1],)
+    assert error.report.summary() == "1 repaired, 1 failed"
+    assert error.errno == errno.EBUSY
 
 
 def test_a_directory_deleted_under_the_run_is_stale() -> None:

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from devroot._mknod import apply, plan
+from devroot._mknod import Outcome, Result, apply, plan
 from tests._nodes import DEV, channels, dev_root_of, failure, files_of, listing, node, results
 
 
@@ -67,7 +67,8 @@ def test_what_changed_since_the_plan(before: str, after: str, result: str) -> No
         assert error.errno == errno.EISDIR or "plan again" in error.reason
         assert listing(dev_root) == there
     else:
-        assert results(apply(planned)) == [result]
+        (outcome,) = apply(planned).outcomes
+        assert outcome == Outcome(node=node(), path=node().path, result=Result(result))
         assert listing(dev_root) == ["char nvidia0 195:0 0666"]
 
 

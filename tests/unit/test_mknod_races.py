@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
@@ -138,6 +139,23 @@ def test_somebody_swaps_what_is_to_be_mended(theirs: str) -> None:
         assert listing(dev_root) == ["char nvidia0 195:0 0666"]
 
 
+def test_somebody_swaps_what_is_to_be_mended_before_the_last_look() -> None:
+    """Nor is it set on a node of another number that is there by then: that is replaced."""
+    dev_root = dev_root_of("char nvidia0 195:0 0600")
+    looks: list[Operation] = []
+
+    def meet(each: Operation) -> None:
+        if each.name == "lstat" and each.path == f"{DEV}/nvidia0":
+            looks.append(each)
+            if len(looks) == 3:  # the first two are the plan's
+                _put(dev_root, "char nvidia0 195:9 0600")()
+
+    files_of(dev_root).before(meet)
+
+    assert results(mknod(dev_root, [node()])) == ["repaired"]
+    assert listing(dev_root) == ["char nvidia0 195:0 0666"]
+
+
 @pytest.mark.parametrize("operation", ["mend", "lstat"])
 @pytest.mark.parametrize("there", ["char nvidia0 195:0 0600", "fifo nvidia0"])
 def test_somebody_takes_what_is_to_be_repaired(operation: str, there: str) -> None:
@@ -179,6 +197,9 @@ def test_a_name_that_never_stays_fails_in_the_end() -> None:
 
     assert (error.errno, error.filename) == (errno.EAGAIN, f"{DEV}/nvidia0")
     assert error.reason.startswith("cannot come to an end: other processes keep changing this")
+    assert str(error.__cause__) == (
+        f"[Errno {errno.EAGAIN}] {os.strerror(errno.EAGAIN)}: '{DEV}/nvidia0'"
+    )
     assert results(error.report) == ["failed", "created"]
 
 

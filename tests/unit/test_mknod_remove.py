@@ -25,7 +25,7 @@ def test_a_node_is_removed() -> None:
     assert listing(dev_root) == ["dir caps 0755", "char other 1:1 0666"]
 
 
-@pytest.mark.parametrize("there", [*OTHERS, "dir nvidia0"])
+@pytest.mark.parametrize("there", [*OTHERS, "dir nvidia0", "char nvidia0 195:7 0600 5:6"])
 def test_anything_else_is_left(there: str) -> None:
     """What is not the node is left and reported with what it is; an empty directory too."""
     dev_root = dev_root_of(there)
@@ -55,7 +55,10 @@ def test_withheld_nodes_stay() -> None:
     dev_root = dev_root_of("char nvidia0 195:0")
     withheld = node(withheld="ModifyDeviceFiles: 0")
 
-    assert remove(dev_root, [withheld]).withheld == (withheld,)
+    report = remove(dev_root, [withheld])
+
+    assert report.withheld == (withheld,)
+    assert report.outcomes[0].reason == "ModifyDeviceFiles: 0"
     assert remove(dev_root, [withheld], touch_withheld=True).removed == (withheld,)
 
 
@@ -81,6 +84,23 @@ def test_removing_needs_no_working_directory() -> None:
 
     assert made == []
     assert listing(dev_root) == []
+
+
+def test_a_removal_says_what_was_found() -> None:
+    """Whether it is to go or to stay, the step has the status of what is there."""
+    dev_root = dev_root_of("char nvidia0 195:0 0600", "fifo nvidia1", "char nvidia2 195:2 0640")
+    nodes = [node(), node("nvidia1", minor=1), node("nvidia2", minor=2, withheld="by its driver")]
+
+    with Places(dev_root.open_dev) as places:
+        steps = make_plan(dev_root, nodes, RemoveNodes(), places).steps
+
+    assert [step.action.value for step in steps] == ["remove", "keep", "withheld"]
+    found = [step.found for step in steps]
+    assert [each and f"{each.type.value} {each.mode:o}" for each in found] == [
+        "character device 600",
+        "fifo 644",
+        "character device 640",
+    ]
 
 
 def test_the_plan_of_a_removal() -> None:

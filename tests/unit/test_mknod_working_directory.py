@@ -206,7 +206,19 @@ def test_a_working_directory_that_never_stays_fails_in_the_end(number: int) -> N
     error = failure(lambda: mknod(dev_root, [node()]))
 
     assert error.errno == errno.EAGAIN
+    assert isinstance(error.__cause__, OSError)
+    assert error.__cause__.filename.startswith(f"{DEV}/.devroot-")
     assert listing(dev_root) == []
+
+
+def test_a_name_that_somebody_has_is_not_worked_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should two runs ever choose one name, the second one takes another."""
+    dev_root = dev_root_of(f"dir {NAME} 0755 5:5")
+    chosen = [bytes.fromhex("0123456789abcdef"), bytes.fromhex("00" * 8)]
+    monkeypatch.setattr(os, "urandom", lambda _size: chosen.pop(0))
+
+    assert results(mknod(dev_root, [node()])) == ["created"]
+    assert listing(dev_root) == [f"dir {NAME} 0755 5:5", RIGHT]
 
 
 def test_a_place_in_a_deleted_directory() -> None:

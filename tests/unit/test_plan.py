@@ -126,20 +126,31 @@ def test_a_directory_is_always_a_conflict(on_conflict: OnConflict) -> None:
     assert "a directory is there" in planned.steps[0].reason
 
 
+@pytest.mark.parametrize(
+    ("there", "what"),
+    [
+        ("char nvidia0 1:3 0666", "character device 1:3 0666 0:0"),
+        ("block nvidia0 8:0 0660 0:6", "block device 8:0 0660 0:6"),
+        ("file nvidia0", "a regular file"),
+    ],
+)
 @pytest.mark.parametrize("on_conflict", ["repair", "keep", "error"])
-def test_a_mount_is_always_a_conflict(on_conflict: OnConflict) -> None:
+def test_a_mount_is_always_a_conflict(on_conflict: OnConflict, there: str, what: str) -> None:
     """What a runtime has mounted at the name is never replaced."""
     lines = (
         "10 9 0:50 / / rw - overlay overlay rw",
         f"11 10 0:6 / {DEV} rw - devtmpfs udev rw",
         f"12 11 0:6 /null {DEV}/nvidia0 rw - devtmpfs udev rw",
     )
-    dev_root = dev_root_of("char nvidia0 1:3 0666", lines=lines)
+    dev_root = dev_root_of(there, lines=lines)
 
     (step,) = plan(dev_root, [node()], on_conflict=on_conflict).steps
 
     assert (step.action, step.errno) == (Action.CONFLICT, errno.EBUSY)
-    assert "mounted at this name" in step.reason
+    assert step.reason == (
+        f"{what} is there because it is mounted at this name, as runtimes do with single devices;"
+        " it is never replaced: do not give the container this device"
+    )
 
 
 def test_the_mode_of_a_mounted_node_is_mended() -> None:
@@ -176,8 +187,10 @@ def test_withheld_nodes_are_left_to_their_owner() -> None:
     assert actions(planned) == ["withheld", "withheld", "keep", "withheld"]
     assert planned.steps[0].reason == "it is missing; ModifyDeviceFiles: 0"
     assert planned.steps[1].differences == ("number",)
-    assert "195:9" in planned.steps[1].reason
-    assert "ModifyDeviceFiles: 0" in planned.steps[1].reason
+    assert planned.steps[1].reason == (
+        "character device 195:9 0666 0:0 is there; ModifyDeviceFiles: 0"
+    )
+    assert [step.errno for step in planned.steps] == [0, 0, 0, 0]
 
 
 def test_withheld_nodes_are_touched_when_asked_for() -> None:
@@ -250,7 +263,8 @@ def test_only_names_that_are_there_are_looked_at() -> None:
     """In a directory with other names, only those of the nodes are looked at."""
     dev_root = dev_root_of("char nvidia0 195:0", "char nvidia1 195:1", "char other 1:1")
 
-    taken = operations(dev_root, lambda: plan(dev_root, [node(), node("nvidia2", minor=2)]))
+    missing = [node("nvidia2", minor=2), node("nvidia3", minor=3, withheld="by its driver")]
+    taken = operations(dev_root, lambda: plan(dev_root, [node(), *missing]))
 
     assert [each.path for each in taken if each.name == "lstat"] == [f"{DEV}/nvidia0"]
 
@@ -277,9 +291,19 @@ def test_a_name_that_vanishes_is_created() -> None:
         )
     )
 
-    (step,) = plan(dev_root, [node()]).steps
+    planned = plan(dev_root, [node("nvidia1", minor=1), node()])
 
-    assert step.action is Action.CREATE
+    assert actions(planned) == ["create", "create"]
+    assert planned.summary() == "2 create"
+
+
+def test_what_is_right_and_what_is_left_both_count_as_kept() -> None:
+    """The counts have each node once, whatever the reason for which it is kept."""
+    dev_root = dev_root_of("char nvidia0 195:0", "fifo nvidia1")
+
+    planned = plan(dev_root, [node(), node("nvidia1", minor=1)], on_conflict="keep")
+
+    assert planned.summary() == "2 keep"
 
 
 def test_a_node_that_cannot_be_looked_at_is_blocked() -> None:
@@ -303,6 +327,9 @@ def test_a_directory_that_cannot_be_looked_into_blocks_its_nodes(operation: str)
     planned = plan(dev_root, [node("secret/a"), node("secret/b"), node("nvidia0")])
 
     assert actions(planned) == ["blocked", "blocked", "create"]
+    assert [(step.node, str(step.path)) for step in planned.steps] == [
+        (each, str(each.path)) for each in planned.nodes
+    ]
     assert planned.steps[0].errno == errno.EACCES
     assert f"{DEV}/secret: " in planned.steps[0].reason
 
@@ -334,11 +361,11 @@ def test_a_directory_that_was_deleted_is_stale() -> None:
 
 def test_a_plan_as_a_table() -> None:
     """The text of a plan has a line for each node, with what differs and what is there."""
-    dev_root = dev_root_of("char nvidia0 195:0 0600", "char nvidia1 195:1 0666", "dir nvidia2")
+    dev_root = dev_root_of("char nvidia0 195:0 0600 1:2", "char nvidia1 195:1", "dir nvidia2")
     nodes = [node(), node("nvidia1", minor=1), node("nvidia2", minor=2)]
     nodes.append(node("caps/channel0", 240, type="b", mode=0o600, uid=1, gid=2))
 
-    mended = "mode: character device 195:0 0600 0:0 is there"
+    mended = "mode, owner: character device 195:0 0600 1:2 is there"
     refused = "type: a directory is there, and is never replaced; remove it first"
     assert str(plan(dev_root, nodes)).splitlines() == [
         f"{DEV}: 1 create, 1 repair, 1 keep, 1 conflict",
