@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 import attrs
 
 from devroot._dev_root import DevRoot, Refusal, as_verdicts
+from devroot._driver_root import ask
 from devroot._evidence import ACCEPTED, Verdict
 from devroot._mounts import Mount
 from devroot._paths import ContainerPath, DevicePath, HostPath, as_container_path, as_device_path
@@ -25,10 +26,16 @@ if TYPE_CHECKING:
 _HOPELESS = frozenset({Verdict.PRIVATE, Verdict.STALE})
 
 
-def _judge(found: DevRoot, *, fallback: Fallback) -> DevRoot | Refusal:
+def _judge(found: DevRoot, *, fallback: Fallback) -> tuple[DevRoot, Reach] | Refusal:
     """Return the dev root unless it is certain that its nodes do not reach the host."""
     reach = found.reach()
-    return _refuse(found, reach, fallback=fallback) if reach.verdict in _HOPELESS else found
+    if reach.verdict in _HOPELESS:
+        return _refuse(found, reach, fallback=fallback)
+    return found, reach
+
+
+def _without_reach(examined: tuple[DevRoot, Reach] | Refusal) -> DevRoot | Refusal:
+    return examined if isinstance(examined, Refusal) else examined[0]
 
 
 def _refuse(found: DevRoot, reach: Reach, *, fallback: Fallback) -> Refusal:
@@ -84,7 +91,7 @@ class HostDevFallback:
     exist on the host.
 
     Attributes:
-        container: P.
+        container: the directory P.
 
     .. versionadded:: 0.1.0
     """
@@ -98,6 +105,11 @@ class HostDevFallback:
 
     def dev_root(self, driver_root: DriverRoot, view: ContainerView, /) -> DevRoot | Refusal:
         """Return P, unless it has no ``dev`` or that certainly does not reach the host."""
+        return _without_reach(self._examined(driver_root, view))
+
+    def _examined(
+        self, driver_root: DriverRoot, view: ContainerView, /
+    ) -> tuple[DevRoot, Reach] | Refusal:
         refusal = _missing(self.container, view, fallback=self, remedies=(self.mount,))
         if refusal is not None:
             return refusal
@@ -186,6 +198,11 @@ class SubsetFallback:
 
     def dev_root(self, driver_root: DriverRoot, view: ContainerView, /) -> DevRoot | Refusal:
         """Return P for the names, unless one of them certainly does not reach the host."""
+        return _without_reach(self._examined(driver_root, view))
+
+    def _examined(
+        self, driver_root: DriverRoot, view: ContainerView, /
+    ) -> tuple[DevRoot, Reach] | Refusal:
         refusal = _missing(self.container, view, fallback=self, remedies=self.mounts)
         if refusal is not None:
             return refusal
@@ -234,19 +251,24 @@ class FirstOf:
 
     def dev_root(self, driver_root: DriverRoot, view: ContainerView, /) -> DevRoot | Refusal:
         """Ask the fallbacks in order."""
-        unknown: DevRoot | None = None
+        return _without_reach(self._examined(driver_root, view))
+
+    def _examined(
+        self, driver_root: DriverRoot, view: ContainerView, /
+    ) -> tuple[DevRoot, Reach] | Refusal:
+        unknown: tuple[DevRoot, Reach] | None = None
         refusals: list[Refusal] = []
         for fallback in self.fallbacks:
-            answer = fallback.dev_root(driver_root, view)
-            if isinstance(answer, Refusal):
-                refusals.append(answer)
+            examined = ask(fallback, driver_root, view)
+            if isinstance(examined, Refusal):
+                refusals.append(examined)
                 continue
-            reach = answer.reach()
+            found, reach = examined
             if reach.verdict in self.accept:
-                return answer
+                return examined
             if reach.verdict is Verdict.UNKNOWN and unknown is None:
-                unknown = answer
-            refusals.append(_refuse(answer, reach, fallback=fallback))
+                unknown = examined
+            refusals.append(_refuse(found, reach, fallback=fallback))
         if unknown is not None:
             return unknown
         return Refusal(
