@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import attrs
 
 from devroot._filesystem import FileType
 from devroot._paths import DevicePath, as_device_path
 from devroot.errors import InvalidNodeError, InvalidPathError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _FILE_TYPES: Final = {"c": FileType.CHARACTER, "b": FileType.BLOCK}
 
@@ -41,16 +38,18 @@ def _check_type(
         )
 
 
-def _at_most(
-    most: int, *, octal: bool = False
-) -> Callable[[object, attrs.Attribute[int], object], None]:
-    span = f"from 0 to 0o{most:o}" if octal else f"from 0 to {most}"
+@attrs.frozen
+class _AtMost:
+    """Refuses what is no whole number from 0 to *most*."""
 
-    def check(_node: object, attribute: attrs.Attribute[int], value: object) -> None:
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-            raise InvalidNodeError(attribute.name, value, reason=f"it is a whole number {span}")
+    most: int
+    octal: bool = attrs.field(default=False, kw_only=True)
 
-    return check
+    def __call__(self, _node: object, attribute: attrs.Attribute[int], value: object) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= self.most:
+            most = f"0o{self.most:o}" if self.octal else self.most
+            reason = f"it is a whole number from 0 to {most}"
+            raise InvalidNodeError(attribute.name, value, reason=reason)
 
 
 def _check_withheld(_node: object, attribute: attrs.Attribute[str], value: object) -> None:
@@ -86,11 +85,11 @@ class DeviceNode:
 
     path: DevicePath = attrs.field(converter=_to_device_path)
     type: Literal["c", "b"] = attrs.field(default="c", validator=_check_type)
-    major: int = attrs.field(validator=_at_most(MAJOR_MAX))
-    minor: int = attrs.field(validator=_at_most(MINOR_MAX))
-    mode: int = attrs.field(default=0o666, validator=_at_most(0o777, octal=True))
-    uid: int = attrs.field(default=0, validator=_at_most(_ID_MAX))
-    gid: int = attrs.field(default=0, validator=_at_most(_ID_MAX))
+    major: int = attrs.field(validator=_AtMost(MAJOR_MAX))
+    minor: int = attrs.field(validator=_AtMost(MINOR_MAX))
+    mode: int = attrs.field(default=0o666, validator=_AtMost(0o777, octal=True))
+    uid: int = attrs.field(default=0, validator=_AtMost(_ID_MAX))
+    gid: int = attrs.field(default=0, validator=_AtMost(_ID_MAX))
     withheld: str = attrs.field(default="", validator=_check_withheld)
 
     @property

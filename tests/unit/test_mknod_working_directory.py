@@ -215,8 +215,11 @@ def test_a_name_that_somebody_has_is_not_worked_in(monkeypatch: pytest.MonkeyPat
     """Should two runs ever choose one name, the second one takes another."""
     dev_root = dev_root_of(f"dir {NAME} 0755 5:5")
     chosen = [bytes.fromhex("0123456789abcdef"), bytes.fromhex("00" * 8)]
-    monkeypatch.setattr(os, "urandom", lambda _size: chosen.pop(0))
 
+    def choose(_size: int) -> bytes:
+        return chosen.pop(0)
+
+    monkeypatch.setattr(os, "urandom", choose)
     assert results(mknod(dev_root, [node()])) == ["created"]
     assert listing(dev_root) == [f"dir {NAME} 0755 5:5", RIGHT]
 
