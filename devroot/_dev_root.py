@@ -64,7 +64,7 @@ class DevRoot:
     """A directory P with device nodes in ``P/dev``, and what is known of where they are.
 
     Attributes:
-        container: P.
+        container: the directory P.
         view: in which it was found.
         names: the paths below ``/dev`` that it shows, if it is a subset; None for all.
         declared: the declared mounts that its reach goes by; None for the view's own.
@@ -141,18 +141,29 @@ class DevRoot:
             OSError: a directory on the way cannot be looked into.
         """
         if path is not None:
-            return self._examine(self.container_path(path), follow_last=False)
+            return self._examine_name(self.container_path(path), {})
         if self.names is None:
-            return self._examine(self.dev, follow_last=True)
-        parts = tuple(self.reach(name) for name in self.names)
+            inside = self.view.locate(self.dev, root=self.container)
+            return self._examine(self.view.locate(inside, follow_last=False), asked=self.dev)
+        directories: dict[ContainerPath, ContainerPath] = {}
+        parts = tuple(
+            self._examine_name(self.container_path(name), directories) for name in self.names
+        )
         worst = max(parts, key=lambda part: BEST_FIRST.index(part.verdict))
         return attrs.evolve(worst, parts=parts)
 
-    def _examine(self, path: ContainerPath, *, follow_last: bool) -> Reach:
-        # Links below P stay inside P; those on the way to P are the container's own.
-        inside = self.view.locate(path, root=self.container, follow_last=follow_last)
-        place = self.view.locate(inside, follow_last=False)
-        return examine_place(self.view, place, asked=path, declared=self.declared)
+    def _examine_name(
+        self, path: ContainerPath, directories: dict[ContainerPath, ContainerPath]
+    ) -> Reach:
+        """Examine a name below ``dev``; *directories* holds where its directory is, once known."""
+        parent = path.parent
+        if parent not in directories:
+            # Links below P stay inside P; those on the way to P are the container's own.
+            directories[parent] = self.view.locate(self.view.locate(parent, root=self.container))
+        return self._examine(directories[parent] / path.name, asked=path)
+
+    def _examine(self, place: ContainerPath, *, asked: ContainerPath) -> Reach:
+        return examine_place(self.view, place, asked=asked, declared=self.declared)
 
     def require_reach(
         self, path: str | DevicePath | None = None, *, accept: Collection[Verdict] | None = None

@@ -18,6 +18,7 @@ from devroot.errors import InvalidMountError, NoDevRootError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from devroot._evidence import Reach
     from devroot._findings import DriverFile, Findings
 
 
@@ -37,6 +38,30 @@ class Fallback(Protocol):
             view: what the process sees.
         """
         ...
+
+
+@runtime_checkable
+class Examining(Protocol):
+    """A fallback of this library, which has looked at the reach of its answer to refuse it or not.
+
+    Whoever asks it in this way need not look again.
+    """
+
+    def _examined(
+        self, driver_root: DriverRoot, view: ContainerView, /
+    ) -> tuple[DevRoot, Reach] | Refusal:
+        """Return the same as `Fallback.dev_root`, and the reach of a dev root."""
+        ...
+
+
+def ask(
+    fallback: Fallback, driver_root: DriverRoot, view: ContainerView
+) -> tuple[DevRoot, Reach] | Refusal:
+    """Return what a fallback answers, and the reach of a dev root, which is looked at once."""
+    if isinstance(fallback, Examining):
+        return fallback._examined(driver_root, view)  # noqa: SLF001 - of one library
+    answer = fallback.dev_root(driver_root, view)
+    return answer if isinstance(answer, Refusal) else (answer, answer.reach())
 
 
 @final
@@ -144,23 +169,26 @@ class DriverRoot:
         if own is not None and own.reach().verdict in accepted:
             return own
         asked = RootFallback() if fallback is None else fallback
-        answer = asked.dev_root(self, self.view)
-        if isinstance(answer, DevRoot):
-            answer = attrs.evolve(answer, accept=accepted)
-            if own is None or answer.reach().verdict in accepted:
-                return answer
-        elif own is None:
-            raise NoDevRootError(self.container, refusals=answer.flat())
-        return own
+        if own is None:
+            answer = asked.dev_root(self, self.view)
+            if isinstance(answer, Refusal):
+                raise NoDevRootError(self.container, refusals=answer.flat())
+            return attrs.evolve(answer, accept=accepted)
+        examined = ask(asked, self, self.view)
+        if isinstance(examined, Refusal) or examined[1].verdict not in accepted:
+            return own
+        return attrs.evolve(examined[0], accept=accepted)
 
     def _own_dev_root(self, accept: frozenset[Verdict]) -> DevRoot | None:
         """Return the driver root as a dev root, if it has a ``dev`` directory."""
         files = self.view.filesystem
-        require_root(files, self.container, self.host)
         try:
             is_directory = files.status(self.container, "/dev").is_directory
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+        except OSError as error:
+            require_root(files, self.container, self.host)
+            if isinstance(error, FileNotFoundError | NotADirectoryError):
+                return None
+            raise
         if not is_directory:
             return None
         return DevRoot(

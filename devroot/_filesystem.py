@@ -11,10 +11,11 @@ import enum
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
-from typing_extensions import Self
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from typing_extensions import Self
 
     from devroot._paths import ContainerPath
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
-from typing_extensions import Self
-
 from devroot.errors import InvalidPathError, PathKindError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from typing_extensions import Self
 
 _DEV_PREFIX: Final = "/dev/"
 

@@ -139,17 +139,25 @@ def _stale(case: Case) -> Finding | None:
 
 
 def _existing_directory(case: Case) -> ContainerPath | None:
-    """Return the deepest existing directory at or above the place if it has no links left."""
+    """Return the deepest existing directory at or above the place if it has no links left.
+
+    A link at the place itself is no directory: it was not followed, for a node replaces it. It is
+    asked for only where that matters, for what has a name in a directory shows that this one lives.
+    """
     files = case.view.filesystem
-    # A link at the place itself is no directory: it was not followed, for a node replaces it.
-    paths = (*case.place.parents,) if _is_link(case) else (case.place, *case.place.parents)
-    for path in paths:
+    for path in (case.place, *case.place.parents):
         try:
             status = files.status(ROOT, str(path))
         except (FileNotFoundError, NotADirectoryError):
             continue
-        if status.is_directory:
-            return path if status.links == 0 else None
+        except OSError:
+            if path == case.place and _is_link(case):
+                continue
+            raise
+        if status.is_directory and status.links:
+            return None
+        if status.is_directory and not (path == case.place and _is_link(case)):
+            return path
     return None
 
 

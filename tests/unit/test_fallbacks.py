@@ -19,6 +19,7 @@ from devroot import (
     MountTable,
     NoDevRootError,
     PathKindError,
+    Reach,
     Refusal,
     RootFallback,
     SubsetFallback,
@@ -201,6 +202,37 @@ def test_first_of_takes_the_first_accepted() -> None:
     chain = FirstOf(HostDevFallback("/"), SubsetFallback("/host-dev", ["nvidia-caps"]))
     root = found(ask(chain, f"dir {CAPS_TARGET}", table=DEVTMPFS_CAPS))
     assert root.container == ContainerPath("/host-dev")
+
+
+def test_the_reach_of_an_answer_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However deep a chain, what a fallback has found of its answer is not asked for again.
+
+    A fallback of somebody else is asked as the protocol says, and its answer is looked at.
+    """
+    asked: list[str] = []
+    reach = DevRoot.reach
+
+    def counted(dev_root: DevRoot) -> Reach:
+        asked.append(dev_root.origin)
+        return reach(dev_root)
+
+    monkeypatch.setattr(DevRoot, "reach", counted)
+    subset = SubsetFallback("/host-dev", ["nvidia-caps"])
+    chain = FirstOf(FirstOf(HostDevFallback("/missing"), subset))
+    view = ContainerView(
+        mountinfo=MountInfoTable.parse(OWN + DEVTMPFS_CAPS),
+        filesystem=TreeFileSystem(["dir /driver-root/dev", "dir /dev", f"dir {CAPS_TARGET}"]),
+    )
+    root = DriverRoot(host="/drv", container="/driver-root", view=view)
+    accept = {Verdict.HOST}  # so that the driver root's own dev, which is declared, will not do
+
+    assert root.dev_root(fallback=chain, accept=accept).container == ContainerPath("/host-dev")
+    assert asked == ["the driver root", repr(subset)]
+
+    asked.clear()
+    refusing = FirstOf(RootFallback(), subset)
+    assert root.dev_root(fallback=refusing, accept=accept).container == ContainerPath("/host-dev")
+    assert asked == ["the driver root", "RootFallback()", repr(subset)]
 
 
 def test_first_of_takes_the_first_unknown_if_none_is_accepted() -> None:

@@ -102,6 +102,15 @@ def test_given_mounts_are_complete() -> None:
     assert driver_root_in(view_of(mounts=covered)).declared(claim) == covered
 
 
+def test_a_dev_that_cannot_be_looked_at_is_told_as_it_is() -> None:
+    """A ``dev`` that leads in a circle is no missing driver root, and no reason to go elsewhere."""
+    root = driver_root_in(view_of("link /driver-root/dev dev"))
+    with pytest.raises(OSError, match="symbolic links") as caught:
+        root.dev_root()
+    assert caught.value.errno == errno.ELOOP
+    assert not isinstance(caught.value, DriverRootError)
+
+
 def test_driver_root_at_the_containers_root_declares_nothing() -> None:
     """A container's root is no mount of the host's, whatever the configuration calls it."""
     view = view_of()
