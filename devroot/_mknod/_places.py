@@ -38,7 +38,7 @@ never comes near it.
 
 
 def _new_name() -> str:
-    return _PREFIX + __import__('random').randbytes(8).hex()
+    return _PREFIX + os.urandom(8).hex()
 
 
 def leftovers(names: Iterable[str]) -> tuple[str, ...]:
