@@ -286,7 +286,7 @@ class Places:
             if not make:
                 raise os_error(errno.ENOENT, here.directory, name)
             here.make_directory(name)
-        raise os_error(errno.EAGAIN, self._stack[-1].directory, names[-1])
+        raise os_error(errno.EAGAIN, self._stack[-1].directory, names[len(self._names)])
 
     def _push(self, directory: Directory, *name: str) -> None:
         self._stack.append(Place(directory, self.left_behind))

@@ -13,7 +13,7 @@ from devroot import NodeError
 from devroot._mknod import apply, mknod, plan, remove
 from devroot._mknod._places import ATTEMPTS
 from devroot.testing import TreeFileSystem
-from tests._nodes import DEV, channels, dev_root_of, failure, files_of, listing, node, results
+from tests._nodes import DEV, dev_root_of, failure, files_of, listing, node, results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -238,22 +238,24 @@ def test_somebody_puts_a_link_where_a_directory_is_to_be() -> None:
     assert listing(dev_root) == ["dir elsewhere 0755", "link nvidia-caps elsewhere"]
 
 
-def test_a_directory_that_never_stays_fails_in_the_end() -> None:
-    """Whoever keeps removing a directory cannot keep the run busy for ever."""
+@pytest.mark.parametrize("path", ["caps/one", "caps/deep/one"])
+def test_a_directory_that_never_stays_fails_in_the_end(path: str) -> None:
+    """Whoever keeps removing a directory cannot keep the run busy for ever; it is named."""
     dev_root = dev_root_of()
     files = files_of(dev_root)
 
     def meet(each: Operation) -> None:
-        name = f"{DEV}/nvidia-caps-imex-channels"
+        name = f"{DEV}/caps"
         if (each.name, each.path) == ("open_directory", name) and f"dir {name} 0755" in set(
             files.listing()
         ):
             files.remove(name)
 
     files.before(meet)
-    error = failure(lambda: mknod(dev_root, [*channels(1), node()]))
+    error = failure(lambda: mknod(dev_root, [node(path), node()]))
 
     assert error.errno == errno.EAGAIN
+    assert error.reason.startswith(f"{DEV}/caps: cannot make the directory: other processes keep")
     assert results(error.report) == ["failed", "created"]
 
 

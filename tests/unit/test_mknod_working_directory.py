@@ -126,6 +126,18 @@ def test_leftovers_that_cannot_be_reached_are_reported() -> None:
     assert len(failure(lambda: apply(planned)).report.leftovers) == 1
 
 
+def test_a_directory_is_not_made_anew_to_clean_it_up() -> None:
+    """If the directory of a leftover is gone, that is told, and it stays gone."""
+    dev_root = dev_root_of(f"dir caps/{NAME} 0700", "char caps/one 240:1")
+    planned = plan(dev_root, [node("caps/one", 240, 1)])
+    files_of(dev_root).remove(f"{DEV}/caps")
+
+    error = failure(lambda: apply(planned))
+
+    assert error.report.leftovers == (f"{DEV}/caps: {os.strerror(errno.ENOENT)}",)
+    assert listing(dev_root) == []
+
+
 @pytest.mark.parametrize("operation", ["remove_directory", "unlink"])
 def test_a_run_that_cannot_clean_up_fails(operation: str) -> None:
     """If this run leaves its own working directory behind, it says so, with all nodes right."""

@@ -234,8 +234,10 @@ def test_two_nodes_at_one_path_are_refused() -> None:
 
 def test_an_unknown_way_to_treat_conflicts_is_refused() -> None:
     """The word for conflicts is one of three, which the error lists."""
-    with pytest.raises(InvalidNodeError, match="one of repair, error, keep"):
+    with pytest.raises(InvalidNodeError) as caught:
         plan(dev_root_of(), [], on_conflict="replace")  # type: ignore[arg-type] # wrong on purpose
+    assert (caught.value.field, caught.value.value) == ("on_conflict", "replace")
+    assert caught.value.reason == "it is one of repair, error, keep"
 
 
 def test_steps_come_in_the_order_of_the_nodes() -> None:

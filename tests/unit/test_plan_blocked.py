@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import errno
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from devroot import DevicePath, MountInfoError
-from devroot._mknod import Action, plan, remove
+from devroot._mknod import Action, _plan, plan, remove
+from devroot._reach import blockers_of
 from tests._nodes import DEV, actions, channels, dev_root_of, node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from devroot import ContainerPath, ContainerView, Evidence, MountInfo
 
 ROOT_LINE = "10 9 0:50 / / rw - overlay overlay rw"
 CAP_MKNOD = 1 << 27
@@ -61,7 +67,9 @@ def test_every_blocker_is_told_at_once() -> None:
     (step,) = plan(dev_root, [node()]).steps
 
     assert step.errno == errno.EROFS
-    assert all(text in step.reason for text in ("read-only", "nodev", "CAP_MKNOD"))
+    texts = [blocker.text for blocker in dev_root.reach().blockers]
+    assert len(texts) == 3
+    assert step.reason == "; ".join(texts)
 
 
 @pytest.mark.parametrize("there", ["char nvidia0 195:0 0666", "dir nvidia0"])
@@ -91,6 +99,22 @@ def test_replacing_is_making() -> None:
     (step,) = plan(dev_root, [node()]).steps
 
     assert (step.action, step.differences) == (Action.BLOCKED, ("type",))
+
+
+def test_a_directory_is_asked_once_what_stands_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many nodes in one directory have one mount; only single devices have one each."""
+    asked: list[object] = []
+
+    def note(view: ContainerView, mount: MountInfo[ContainerPath] | None) -> Iterator[Evidence]:
+        asked.append(mount)
+        return blockers_of(view, mount)
+
+    monkeypatch.setattr(_plan, "blockers_of", note)
+    nodes = [node(f"nvidia{n}", 195, n) for n in range(9)]
+    for names, times in ((None, 1), ([f"nvidia{n}" for n in range(9)], 9)):
+        asked.clear()
+        assert actions(plan(dev_root_of(names=names), nodes)) == ["create"] * 9
+        assert len(asked) == times
 
 
 def test_each_directory_has_its_own_mount() -> None:
@@ -144,6 +168,15 @@ def test_a_subset_of_single_devices() -> None:
     assert planned.steps[2].errno == errno.ENOENT
 
 
+def test_a_single_device_that_could_not_be_opened_is_not_made() -> None:
+    """What forbids to make nodes forbids it for a subset of single devices too."""
+    dev_root = dev_root_of(names=["nvidia0"], lines=(ROOT_LINE, _dev_line("rw,nodev")))
+
+    (step,) = plan(dev_root, [node()]).steps
+
+    assert (step.action, step.errno) == (Action.BLOCKED, errno.EACCES)
+
+
 def test_single_devices_below_a_directory() -> None:
     """A subset can name one device in a directory, and then not its neighbours."""
     dev_root = dev_root_of("dir caps", names=["caps/one"])
@@ -167,7 +200,10 @@ def test_no_directory_is_made_outside_the_subset() -> None:
 
     (step,) = planned.steps
     assert (step.action, step.errno) == (Action.BLOCKED, errno.ENOENT)
-    assert "/dev/deep is missing" in step.reason
+    assert step.reason == (
+        "the directory /dev/deep is missing, and lies outside the subset that this dev root shows;"
+        " is the subset mounted?"
+    )
     assert not planned.new_directories
 
 
