@@ -8,6 +8,7 @@ import importlib.metadata
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,16 @@ def test_requirements_are_those_of_the_design() -> None:
         pytest.skip("devroot is imported from the working tree, without metadata")
     names = {requirement.split(">")[0] for requirement in requirements}
     assert names == {"attrs", "pyudev", "typing-extensions"}
+
+
+def test_no_requirement_has_an_upper_bound() -> None:
+    """Each says from which version on, and nothing else; so do the tools, and the Python."""
+    pyproject = (Path(__file__).parent.parent.parent / "pyproject.toml").read_text(encoding="utf-8")
+    tables = dict(re.findall(r"^\[([a-z-]+)\]\n((?:(?!\[).*\n)*)", pyproject, re.MULTILINE))
+    told = [tables[name] for name in ("build-system", "project", "dependency-groups")]
+    found = re.findall(r'"([\w.-]*)(?:\[[\w,]+\])?([<>=~!][^"]*)"', "".join(told))
+    assert {"attrs", "pytest", "hatchling", ""} <= {name for name, _ in found}
+    assert [each for each in found if not re.fullmatch(r">=[\d.]+", each[1])] == []
 
 
 def test_package_is_marked_as_typed() -> None:
