@@ -4,7 +4,8 @@
     python3 .ci/site.py build/docs/html
 
 Each link within the site leads to a page and an anchor that are there. Each link to elsewhere is
-https, and to a host that somebody has looked at.
+https, and to a host that somebody has looked at. Each name of Python in docs/python-names.txt is
+linked to.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PYTHON: Final = "https://docs.python.org/3"
 HOSTS: Final = frozenset(
     {
         "docs.python.org",
@@ -75,7 +77,14 @@ def fault_inside(link: str, path: Path, pages: dict[Path, Page]) -> str:
     return ""
 
 
-def faults(site: Path) -> Iterator[str]:
+def unused_names(links: set[str], names: str) -> Iterator[str]:
+    """Yield a fault for each line of *names* that none of the links needs."""
+    for line in names.splitlines():
+        if line and not line.startswith("#") and f"{PYTHON}/{line.split()[-1]}" not in links:
+            yield f"docs/python-names.txt: no page refers to this any more: {line}"
+
+
+def faults(site: Path, names: str) -> Iterator[str]:
     """Yield what is wrong with the links of all pages below *site*."""
     pages = {path.resolve(): Page(path) for path in sorted(site.rglob("*.html"))}
     if not pages:
@@ -86,9 +95,11 @@ def faults(site: Path) -> Iterator[str]:
             fault = fault_inside(link, path, pages) if inside else fault_outside(link)
             if fault:
                 yield f"{path.relative_to(site.resolve())}: {link}: {fault}"
+    yield from unused_names({link for page in pages.values() for link in page.links}, names)
 
 
 if __name__ == "__main__":
-    found = list(faults(Path(sys.argv[1])))
+    names = Path(__file__).parent.parent / "docs" / "python-names.txt"
+    found = list(faults(Path(sys.argv[1]), names.read_text(encoding="utf-8")))
     print("\n".join(found) or "all links lead somewhere")
     sys.exit(bool(found))
