@@ -9,6 +9,7 @@ import attrs
 from devroot._evidence import ACCEPTED, BEST_FIRST, Reach, Verdict
 from devroot._paths import ContainerPath, DevicePath, HostPath, as_container_path, as_device_path
 from devroot._reach import examine_place
+from devroot._view import ROOT
 from devroot.errors import NotOnHostError, OutsideSubsetError
 
 if TYPE_CHECKING:
@@ -143,8 +144,7 @@ class DevRoot:
         if path is not None:
             return self._examine_name(self.container_path(path), {})
         if self.names is None:
-            inside = self.view.locate(self.dev, root=self.container)
-            return self._examine(self.view.locate(inside, follow_last=False), asked=self.dev)
+            return self._examine(self._located(self.dev), asked=self.dev)
         directories: dict[ContainerPath, ContainerPath] = {}
         parts = tuple(
             self._examine_name(self.container_path(name), directories) for name in self.names
@@ -158,9 +158,19 @@ class DevRoot:
         """Examine a name below ``dev``; *directories* holds where its directory is, once known."""
         parent = path.parent
         if parent not in directories:
-            # Links below P stay inside P; those on the way to P are the container's own.
-            directories[parent] = self.view.locate(self.view.locate(parent, root=self.container))
+            directories[parent] = self._located(parent)
         return self._examine(directories[parent] / path.name, asked=path)
+
+    def _located(self, path: ContainerPath) -> ContainerPath:
+        """Return where a path below P is.
+
+        Links below P stay inside P, those on the way to P are the container's own. A link below P
+        that leads nowhere inside P is not followed at all, wherever it would lead outside.
+        """
+        inside = self.view.locate(path, root=self.container)
+        if self.container == ROOT:
+            return inside
+        return self.view.locate(self.container) / inside.relative_to(self.container)
 
     def _examine(self, place: ContainerPath, *, asked: ContainerPath) -> Reach:
         return examine_place(self.view, place, asked=asked, declared=self.declared)

@@ -140,6 +140,21 @@ def test_driver_root_that_is_no_directory(container: str, number: int, name: str
     assert caught.value.filename == container
 
 
+def test_a_link_that_leads_nowhere_inside_is_not_followed_outside() -> None:
+    """Its place is where the link is, though the same text leads to a directory of the container.
+
+    A link on the way to the dev root is the container's own, and is followed.
+    """
+    table = OWN + b"13 10 0:6 / /elsewhere rw - devtmpfs udev rw\n"
+    specs = ["dir /elsewhere", "link /driver-root/dev /elsewhere", "link /here driver-root"]
+    view = view_of(*specs, table=table)
+    for container in ("/driver-root", "/here"):
+        dev_root = DevRoot(container=container, view=view)
+        for reach in (dev_root.reach(), dev_root.reach("nvidia0")):
+            assert reach.mount is not None
+            assert reach.mount.mount_point == ContainerPath("/driver-root")
+
+
 def test_driver_root_with_an_accepted_dev_is_the_dev_root() -> None:
     """No fallback is asked then."""
     root = driver_root_in(view_of("dir /driver-root/dev"))
