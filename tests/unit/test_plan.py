@@ -244,7 +244,10 @@ def test_steps_come_in_the_order_of_the_nodes() -> None:
     """However the nodes are spread over directories, the steps are in the order given."""
     nodes = [node("z"), node("b/y", minor=1), node("a", minor=2), node("b/x", minor=3)]
 
-    assert [step.node for step in plan(dev_root_of("dir b"), nodes).steps] == nodes
+    planned = plan(dev_root_of("dir b"), nodes)
+
+    assert [step.node for step in planned.steps] == nodes
+    assert planned.nodes == tuple(nodes)
 
 
 def test_each_directory_is_opened_and_listed_once() -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devroot import DevicePath, MountInfoError
-from devroot._mknod import Action, _plan, plan, remove
+from devroot import DevicePath, MountInfoError, OutsideSubsetError
+from devroot._mknod import Action, Step, _plan, plan, remove
 from devroot._reach import blockers_of
 from tests._nodes import DEV, actions, channels, dev_root_of, node
 
@@ -147,8 +147,13 @@ def test_outside_the_subset_nothing_is_looked_at() -> None:
     planned = plan(dev_root, [node(), node("caps/nvidia-cap1", 240, 1), *channels(1)])
 
     assert actions(planned) == ["blocked", "create", "blocked"]
-    assert planned.steps[0].errno == errno.ENOENT
-    assert "outside the subset" in planned.steps[0].reason
+    assert planned.steps[0] == Step(
+        node=node(),
+        path=DevicePath("nvidia0"),
+        action=Action.BLOCKED,
+        reason=str(OutsideSubsetError(DevicePath("nvidia0"), names=(DevicePath("caps"),))),
+        errno=errno.ENOENT,
+    )
 
 
 def test_a_subset_of_single_devices() -> None:
