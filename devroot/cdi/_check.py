@@ -12,7 +12,7 @@ from devroot._filesystem import FileType
 from devroot._paths import HostPath
 from devroot.cdi._fields import faults, is_bind_mount
 from devroot.cdi._host import HostFiles, Unseen
-from devroot.cdi._versions import VERSIONS, minimum_version, rank, version_faults
+from devroot.cdi._versions import VERSIONS, lowest_version, rank, version_faults
 from devroot.errors import InvalidPathError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _form(spec: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(code=ProblemCode.INVALID, location=fault.location, text=fault.reason)
     if not found:
         version = spec["cdiVersion"]
-        needed = minimum_version(spec)
+        needed = lowest_version(spec)
         if rank(version) > rank(needed):
             takers = VERSIONS[VERSIONS.index(version) - 1]
             text = (

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from devroot.cdi._fields import edits_faults, faults
-from devroot.cdi._versions import EARLIEST, LATEST, minimum_version, needs, rank, version_faults
+from devroot.cdi._versions import EARLIEST, LATEST, lowest_version, needs, rank, version_faults
 from devroot.errors import InvalidSpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """Return a copy of *value* in the types that `json` gives, all the way down."""
+NESTING_MAX: Final = 100
+"""How deep a part of a spec can be nested; the specification itself needs 6 levels."""
+
+
+def plain(value: object, levels: int = NESTING_MAX) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """Return a copy of *value* in the types that `json` gives, all the way down.
+
+    Raises:
+        InvalidSpecError: it is nested deeper than that many levels.
+    """
     if isinstance(value, (str, int, bytes)):
         return value
+    if not isinstance(value, (Mapping, Sequence)):
+        return value
+    if not levels:
+        whole = ""
+        raise InvalidSpecError(whole, None, reason=f"it is nested more than {NESTING_MAX} deep")
     if isinstance(value, Mapping):
         mapping = cast("Mapping[object, object]", value)
-        return {key: plain(item) for key, item in mapping.items()}
-    if isinstance(value, Sequence):
-        return [plain(item) for item in cast("Sequence[object]", value)]
-    return value
+        return {key: plain(item, levels - 1) for key, item in mapping.items()}
+    return [plain(item, levels - 1) for item in cast("Sequence[object]", value)]
 
 
 def edits(  # noqa: PLR0913 - one argument for each kind of edit
@@ -129,7 +140,7 @@ def spec(  # noqa: PLR0913 - the parts of a spec, and two limits
         if rank(version) > highest:
             reason = f"this needs version {version}, and the runtimes take at most {at_most}"
             raise InvalidSpecError(where, None, reason=reason)
-    found["cdiVersion"] = max(at_least, minimum_version(found), key=rank)
+    found["cdiVersion"] = max(at_least, lowest_version(found), key=rank)
     for fault in version_faults(found):
         raise fault
     return found

@@ -6,12 +6,14 @@ nothing above 0.5.0. So a spec should claim no more than it needs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from devroot.cdi._fields import faults
 from devroot.errors import InvalidSpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 VERSIONS: Final = (
     "0.1.0",
@@ -108,8 +110,19 @@ def minimum_version(spec: Mapping[str, Any]) -> str:
         ``intelRdt`` and ``additionalGids`` 0.7.0; ``netDevices``, and ``schemata`` or
         ``enableMonitoring`` of ``intelRdt``, 1.1.0.
 
+    Raises:
+        InvalidSpecError: it is not of the form of a spec; the error names the first place.
+
     .. versionadded:: 0.1.0
     """
+    given: object = spec
+    for fault in faults({**spec, "cdiVersion": LATEST} if isinstance(given, Mapping) else given):
+        raise fault
+    return lowest_version(spec)
+
+
+def lowest_version(spec: Mapping[str, Any]) -> str:
+    """Return what `minimum_version` does, of a spec that is known to be of the form of one."""
     return max((version for version, _ in needs(spec)), default=EARLIEST, key=rank)
 
 

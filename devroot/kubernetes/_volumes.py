@@ -15,7 +15,7 @@ from devroot._mounts import Mount
 from devroot._paths import HostPath, as_host_path
 from devroot._reach import HOST_DEV
 from devroot._view import ROOT
-from devroot.errors import InvalidMountError, PathKindError
+from devroot.errors import InvalidManifestError, InvalidMountError, PathKindError
 from devroot.kubernetes._host_paths import type_for
 from devroot.kubernetes._pod import Container, find_container
 from devroot.kubernetes._table import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # What can be a directory, on which something can be mounted later.
 _DIRECTORIES: Final = frozenset({"", "Directory", "DirectoryOrCreate"})
 _LABEL_MAX: Final = 63  # a volume has a DNS label as its name, see RFC 1123
+_NESTING_MAX: Final = 100  # levels of an object; those that Kubernetes knows need fewer than 20
 _NOT_IN_LABEL: Final = re.compile(r"[^a-z0-9]+")
 
 
@@ -158,7 +159,8 @@ def add_volumes(
         types: as for `volumes`.
 
     Raises:
-        InvalidManifestError: as from `mounts`; or something else is mounted at such a place.
+        InvalidManifestError: as from `mounts`; something else is mounted at such a place; or the
+            object is nested too deep to be copied.
         InvalidMountError: as from `volumes`.
         PathKindError: as from `volumes`.
 
@@ -187,14 +189,22 @@ def add_volumes(
     return made
 
 
-def _copy(value: object) -> object:
-    """Return the same out of dictionaries and lists that nobody else has."""
+def _copy(value: object, levels: int = _NESTING_MAX) -> object:
+    """Return the same out of dictionaries and lists that nobody else has.
+
+    Raises:
+        InvalidManifestError: it is nested deeper than that many levels.
+    """
+    if not isinstance(value, (Mapping, list, tuple)):
+        return value
+    if not levels:
+        whole = ""
+        reason = f"it is nested more than {_NESTING_MAX} deep"
+        raise InvalidManifestError(whole, None, reason=reason)
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, object]", value)
-        return {name: _copy(below) for name, below in fields.items()}
-    if isinstance(value, (list, tuple)):
-        return [_copy(below) for below in cast("list[object]", value)]
-    return value
+        return {name: _copy(below, levels - 1) for name, below in fields.items()}
+    return [_copy(below, levels - 1) for below in cast("list[object]", value)]
 
 
 def _mend(container: Container, present: PodMount, wanted: PodVolume) -> None:

@@ -171,6 +171,29 @@ def test_minimum_version(found: dict[str, Any], version: str) -> None:
             validate({**found, "cdiVersion": claimed})
 
 
+NO_SPECS: list[tuple[Any, str]] = [
+    ([], ""),
+    ({"kind": "vendor.com/class"}, "devices"),
+    ({"kind": "vendor.com/class", "devices": [[]]}, "devices[0]"),
+    (changed(containerEdits={"mounts": [3]}), "containerEdits.mounts[0]"),
+]
+
+
+@pytest.mark.parametrize(("found", "location"), NO_SPECS)
+def test_no_version_of_what_is_no_spec(found: Any, location: str) -> None:  # noqa: ANN401
+    """What is not of the form of a spec needs no version, and is named by its place."""
+    with pytest.raises(InvalidSpecError) as caught:
+        minimum_version(found)
+    assert caught.value.location == location
+
+
+def test_a_version_of_its_own_does_not_matter() -> None:
+    """A spec that has none, or one that nobody knows, is of the lowest that its fields need."""
+    spec = changed()
+    del spec["cdiVersion"]
+    assert minimum_version(spec) == minimum_version({**spec, "cdiVersion": "9.9.9"}) == "0.3.0"
+
+
 def test_podman_4_3_takes_a_host_path() -> None:
     """A node with a host path, and all that describes it, is of version 0.5.0 and not above."""
     node = {**NODE, "hostPath": "/dev/nvidia0"}

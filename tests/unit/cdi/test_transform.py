@@ -421,6 +421,21 @@ def test_a_spec_of_another_form(spec: Any, location: str) -> None:  # noqa: ANN4
         assert caught.value.location == location
 
 
+@pytest.mark.parametrize("levels", [98, 99, 10**5])
+def test_a_spec_that_is_nested_without_end(levels: int) -> None:
+    """It is refused as such, however deep it is, and does not use up the stack."""
+    value: list[object] = []
+    for _ in range(levels - 1):
+        value = [value]
+    spec = spec_of(unknown={"to": [value]})
+    for transform in (to_host, to_container):
+        if levels == 98:
+            assert edits_of(transform(spec, DRV))["unknown"] == {"to": [value]}
+        else:
+            with pytest.raises(InvalidSpecError, match="nested more than 100 deep"):
+                transform(spec, DRV)
+
+
 def test_parts_can_be_missing() -> None:
     """A spec without devices, or a mount without paths, is not this function's to refuse."""
     spec: dict[str, Any] = {"containerEdits": {"mounts": [{}], "hooks": [{}]}}

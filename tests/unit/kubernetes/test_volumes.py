@@ -428,6 +428,20 @@ def test_objects_that_cannot_be_changed() -> None:
     assert kubernetes.mount_table(made).to_host(ContainerPath("/p/dev")) == HostPath("/dev")
 
 
+@pytest.mark.parametrize("levels", [98, 99, 10**5])
+def test_an_object_that_is_nested_without_end(levels: int) -> None:
+    """It is refused as such, however deep it is, and does not use up the stack."""
+    value: list[object] = []
+    for _ in range(levels - 1):
+        value = [value]
+    pod = {"spec": {"containers": [{"name": "a"}], "unknown": value}}
+    if levels == 98:
+        assert kubernetes.add_volumes(pod, HostDevFallback("/p"))["spec"]["unknown"] == value
+    else:
+        with pytest.raises(InvalidManifestError, match="nested more than 100 deep"):
+            kubernetes.add_volumes(pod, HostDevFallback("/p"))
+
+
 def test_names_of_claims_are_taken() -> None:
     """A volume that a StatefulSet claims keeps its name."""
     manifest = {
