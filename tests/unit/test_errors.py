@@ -6,6 +6,7 @@ import copy
 import errno
 import inspect
 import pickle
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -243,6 +244,15 @@ def test_every_public_error_is_documented() -> None:
         error = getattr(errors, name)
         assert issubclass(error, errors.DevRootError)
         assert ".. versionadded::" in (inspect.getdoc(error) or ""), name
+
+
+def test_every_documented_attribute_is_there() -> None:
+    """What the docstring says that an error keeps, it keeps."""
+    for error, _, _ in EXAMPLES:
+        lines = (inspect.getdoc(error) or "").partition("Attributes:\n")[2]
+        documented = re.findall(r"^    (\w+): ", lines, re.MULTILINE)
+        assert documented
+        assert [name for name in documented if not hasattr(error, name)] == []
 
 
 def test_an_error_number_without_a_name_is_still_told() -> None:
