@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from devroot._driver_root import DriverRoot
     from devroot._findings import DriverFile, Findings
 
-LIBRARY_DIRECTORIES: Final = (
+LIBRARY_DIRECTORIES: Final[tuple[str, ...]] = (
     "/usr/lib64",  # RHEL, SUSE, Arch and others
     "/usr/lib/x86_64-linux-gnu",  # Debian, Ubuntu, and so the driver container
     "/usr/lib/aarch64-linux-gnu",
@@ -38,7 +38,7 @@ LIBRARY_DIRECTORIES: Final = (
 .. versionadded:: 0.1.0
 """
 
-BINARY_DIRECTORIES: Final = (
+BINARY_DIRECTORIES: Final[tuple[str, ...]] = (
     "/opt/bin",
     "/usr/bin",
     "/usr/sbin",
@@ -53,7 +53,7 @@ BINARY_DIRECTORIES: Final = (
 .. versionadded:: 0.1.0
 """
 
-CONFIGURATION_DIRECTORIES: Final = (
+CONFIGURATION_DIRECTORIES: Final[tuple[str, ...]] = (
     "/etc",
     "/usr/local/share",
     "/usr/share",
@@ -65,7 +65,7 @@ CONFIGURATION_DIRECTORIES: Final = (
 .. versionadded:: 0.1.0
 """
 
-FIRMWARE_DIRECTORIES: Final = (
+FIRMWARE_DIRECTORIES: Final[tuple[str, ...]] = (
     "/lib/firmware/updates",  # those of the kernel, but for its release and firmware_class.path
     "/lib/firmware",
     "/usr/lib/firmware",

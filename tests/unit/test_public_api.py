@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import devroot
 from tests.public_api.__main__ import CHANGELOG, write
 from tests.public_api.changelog import advice, disagreements, said_since, sections, unsaid
-from tests.public_api.names import PublicApi
+from tests.public_api.names import ENTRANCES, PublicApi
 from tests.public_api.snapshot import Change, changes, dump, load, stored
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 API = PublicApi()
 SECTIONS = sections(CHANGELOG.read_text(encoding="utf-8"))
@@ -78,6 +76,33 @@ def test_version_changelog_and_snapshot_agree() -> None:
 def test_types_in_public_signatures_can_be_imported() -> None:
     """No public name takes or gives an object of a class that users cannot name."""
     assert API.private == {}
+
+
+def test_typing_programmes_use_every_public_name() -> None:
+    """Whatever users can import stands in a programme that type checkers have to accept."""
+    used: set[str] = set()
+    for path in (Path(__file__).parent.parent / "typing").glob("accepted*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {
+            alias.asname or alias.name: f"{node.module}.{alias.name}"
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                used.add(imported.get(node.id, ""))
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                used.add(f"{imported.get(node.value.id, '')}.{node.attr}")
+    public = {
+        text.removeprefix("the same as ")
+        if text.startswith("the same as ") and name.startswith("devroot.errors.")
+        else name
+        for name, text in API.described.items()
+        if name.rpartition(".")[0] in ENTRANCES and ".pytest_plugin." not in name
+    }
+    errors = {name.replace("devroot.errors.", "devroot.") for name in used}
+    assert public - used - errors == set()
 
 
 # What finds it out.
