@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from devroot.__main__ import main
+from devroot._cli._arguments import parse
 from tests import _pages
+from tests._kubernetes import yaml
 from tests._pages import TOP, Page, all_pages, commands_of, promised, shows
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ NOT_RUN: Final = (
     ". .venv/bin/activate",
     "pip install ",
 )
+INIT: Final = re.compile("initContainers:\n")
 # What a walk runs: see `tests._pages.walk`.
 IN_A_WALK: Final = ("pytest", "python ", "sudo ")
 
@@ -57,6 +60,22 @@ def shown_commands() -> Iterator[tuple[Page, str, str]]:
         for command, output in page.commands():
             if command.startswith(" ".join(DEVROOT)):
                 yield page, command, output
+
+
+def commands_in_pods() -> Iterator[tuple[Page, str]]:
+    """Yield the arguments of each command of the library that a page has for a pod or a host."""
+    for page in PAGES:
+        found = [line for line, _ in page.commands() if not line.startswith(" ".join(DEVROOT))]
+        for text in page.blocks("text"):
+            found += [] if "[--" in text else text.replace("\\\n", " ").splitlines()
+        for text in filter(INIT.match, page.blocks("yaml")):
+            part: dict[str, list[dict[str, list[str]]]] = yaml.safe_load(text)
+            for container in part["initContainers"]:
+                found.append(" ".join([*container["command"], *container["args"]]))
+        for line in found:
+            _, is_command, arguments = line.partition(f" {' '.join(DEVROOT[1:])} ")
+            if is_command:
+                yield page, arguments
 
 
 @pytest.mark.parametrize("page", PROGRAMMES, ids=str)
@@ -81,6 +100,12 @@ def test_commands_print_what_is_shown(
     captured = capsys.readouterr()
     printed = captured.out + captured.err
     assert shows(output, printed), f"{page}, {command}:\n{printed}"
+
+
+@pytest.mark.parametrize(("page", "arguments"), [*commands_in_pods()], ids=str)
+def test_commands_for_pods_are_understood(page: Page, arguments: str) -> None:
+    """A command that cannot be run here has the options that there are, with possible values."""
+    assert parse(shlex.split(arguments), version=page.name).command in arguments.split()
 
 
 @pytest.mark.parametrize(("name", "test"), [*ELSEWHERE.items(), *SHOWN_ELSEWHERE.items()])
