@@ -7,12 +7,21 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 T = TypeVar("T")
 
 THREADS = 8
+
+needs_whole_forks = pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(),
+    reason="without the GIL a fork copies the locks of Python's own objects as other threads hold"
+    " them, and can wait for ever in whatever it calls",
+)
+"""For tests that fork while other threads are at work."""
 
 
 @contextmanager

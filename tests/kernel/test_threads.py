@@ -19,7 +19,7 @@ from devroot import ContainerPath, ContainerView, DeviceNode, mknod, remove
 from devroot._mknod._places import leftovers
 from tests._children import in_child, mount
 from tests._kernel_nodes import dev_root_at, on_tmpfs, tree
-from tests._threads import THREADS, at_once
+from tests._threads import THREADS, at_once, needs_whole_forks
 
 pytestmark = pytest.mark.kernel
 
@@ -51,6 +51,7 @@ def test_the_same_nodes_from_many_threads(tmp_path: Path) -> None:
     on_tmpfs(tmp_path, act)
 
 
+@needs_whole_forks
 def test_forks_of_a_process_with_threads(tmp_path: Path) -> None:
     """A fork makes nodes whatever the threads of its parent were doing, and they go on."""
 

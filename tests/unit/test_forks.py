@@ -17,6 +17,7 @@ from devroot import ContainerPath, ContainerView, LocalFileSystem
 from devroot._mknod import _places
 from devroot.testing import FakeHost, FakeUdev
 from tests._children import in_child
+from tests._threads import needs_whole_forks
 
 if TYPE_CHECKING:
     from devroot._local._system import Resolver
@@ -114,6 +115,7 @@ def run(programme: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@needs_whole_forks
 def test_a_fork_meets_no_lock() -> None:
     """A fork while threads are at work on a fake has a whole copy, and can change that alone."""
     done = run(FORKS)
