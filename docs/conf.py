@@ -25,6 +25,9 @@ from sphinx.ext.napoleon import Config as Style
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.nodes import make_refnode
+from sphinxcontrib.spelling.builder import (  # type: ignore[import-untyped]
+    SpellingBuilder,
+)
 
 import devroot
 
@@ -310,6 +313,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 def setup(app: Sphinx) -> None:
     """Take part in the build."""
+    SpellingBuilder.TEXT_NODES.add("strong")  # what is emphasised is the name of a parameter
     modules = own_modules()
     define_types(modules)
     for module in modules:

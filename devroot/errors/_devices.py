@@ -61,7 +61,7 @@ class DeviceNotFoundError(DevRootError, LookupError):
     def __init__(self, sought: str, *, unknown: tuple[str, ...] = ()) -> None:
         self.sought = sought
         self.unknown = unknown
-        text = f"the catalog has no device node {sought}"
+        text = f"the catalogue has no device node {sought}"
         if unknown:
             text = bulleted(f"{text}, but it does not know all:", unknown)
         super().__init__(text)

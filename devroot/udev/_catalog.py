@@ -134,11 +134,11 @@ class DeviceCatalog:
         return subset_of(self.select(**filters).nodes, exact=exact)
 
     def matches(self, device: Device) -> bool:
-        """Whether *device* is of those that this catalog was narrowed to."""
+        """Whether *device* is of those that this catalogue was narrowed to."""
         return all(query.matches(device) for query in self.queries)
 
     def refresh(self) -> DeviceCatalog:
-        """Return a new catalog of the same kind, as things are now.
+        """Return a new catalogue of the same kind, as things are now.
 
         Raises:
             InvalidNodeError: as from `of_host`; likewise its other errors and those of `of_sysfs`.
@@ -218,7 +218,7 @@ def _places(device: Device) -> tuple[str, ...]:
 
 
 def missing(dev_root: DevRoot, catalog: DeviceCatalog) -> NodeSet:
-    """Say of each device of a catalog whether its node is in a dev root; nothing is changed.
+    """Say of each device of a catalogue whether its node is in a dev root; nothing is changed.
 
     ``missing(...).missing`` are the nodes that the kernel has and the dev root lacks, to be made
     by `mknod`; ``missing(...).wrong`` those whose name something else has, such as a node with

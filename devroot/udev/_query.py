@@ -1,4 +1,4 @@
-"""`Query`: which devices of a catalog are meant."""
+"""`Query`: which devices of a catalogue are meant."""
 
 from __future__ import annotations
 

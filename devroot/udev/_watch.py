@@ -104,7 +104,7 @@ def watch(
         dev_root: where the nodes are looked at from.
         catalog: what is known already, and who is asked; narrowed by `DeviceCatalog.select`, only
             such devices are told of. By default all that there are now, by udev.
-        replay: whether the devices of the catalog that are still there are told as well, first.
+        replay: whether the devices of the catalogue that are still there are told as well, first.
 
     Raises:
         NotOnHostError: what the dev root shows is stale.
@@ -123,7 +123,7 @@ class Watch:
 
     News comes from the kernel, when it has made or removed the node in devtmpfs; rules of udev
     may still change its mode and owner. It is compared with what is known, so that each change is
-    told once, also if it happened between the catalog and the first look. A device that matters
+    told once, also if it happened between the catalogue and the first look. A device that matters
     and is outside of the dev root's subset is told as well, with `Event.outside`.
 
     It ends with `NotOnHostError` when what the dev root shows has gone stale: the host removed

@@ -176,7 +176,7 @@ def test_no_such_device(
     """Filters that let nothing through are an error that names them, and what may hide it."""
     assert main(["mknod", *MOUNT, *VERBS, "--name", "x", "--vendor", "4098"]) == 2
     said = "for --subsystem infiniband_verbs --name x --vendor 0x1002\n"
-    assert capsys.readouterr().err == f"devroot: the catalog has no device node {said}"
+    assert capsys.readouterr().err == f"devroot: the catalogue has no device node {said}"
     pod.bind("/sys", "/host-sys")
     pod.tmpfs("/sys")
     assert main(["mknod", *MOUNT, *VERBS]) == 2
