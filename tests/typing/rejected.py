@@ -93,6 +93,15 @@ def forget_a_verdict(verdict: Verdict) -> str:
             assert_never(verdict)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
+def forget_one_and_say_nothing(verdict: Verdict) -> str:  # type: ignore[return]  # pyright: ignore[reportReturnType]
+    """So is one that has nothing for the rest."""
+    match verdict:  # pyright: ignore[reportMatchNotExhaustive]
+        case Verdict.HOST | Verdict.DECLARED | Verdict.UNKNOWN:
+            return "perhaps"
+        case Verdict.PRIVATE:
+            return "not on the host"
+
+
 def be_no_fallback(driver_root: DriverRoot) -> None:
     """What lacks the method of a fallback is none."""
     driver_root.dev_root(fallback="/host-dev")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
