@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -39,26 +37,6 @@ def test_every_verdict_is_explained() -> None:
     assert dict(rows) == {
         verdict.name: "yes" if verdict in ACCEPTED else "no" for verdict in Verdict
     }
-
-
-def test_every_field_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
-    """The reference has each field of the JSON document, and no other."""
-    reference = (HERE / "docs/reference/cli.md").read_text(encoding="utf-8")
-    reference = reference.split("\n## JSON\n")[1].split("\n## ")[0]
-    documented = set(re.findall(r"^\| `([a-z_]+)` \|", reference, re.MULTILINE))
-    main(["explain", "--scenario", "gke", "--fallback", "root", "--nodes", "--json"])
-    document = json.loads(capsys.readouterr().out)
-    assert documented == fields_of(document) - {"code", "text"}
-
-
-def fields_of(value: object) -> set[str]:
-    """Return the names of all fields in a JSON value."""
-    if isinstance(value, dict):
-        fields = cast("dict[str, object]", value)
-        return set(fields).union(*map(fields_of, fields.values()))
-    if isinstance(value, list):
-        return set[str]().union(*map(fields_of, cast("list[object]", value)))
-    return set()
 
 
 def test_every_option_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
