@@ -57,8 +57,8 @@ def line_of(row: Row) -> Line:
 
 
 def block(facts: Mapping[str, str], rows: Iterable[Row]) -> str:
-    """Return the block of figures in Markdown."""
-    machine = [("measured on", ""), ("---", "---"), *facts.items()]
+    """Return the block of figures in Markdown; what a machine calls itself is no English."""
+    machine = [("measured on", ""), ("---", "---"), *((name, f"`{facts[name]}`") for name in facts)]
     table = [_HEAD, ("---",) * len(_HEAD), *(attrs.astuple(line_of(row)) for row in rows)]
     paragraphs = ["\n".join(map(_written, part)) for part in (machine, table)]
     return "\n\n".join([BEGIN, *paragraphs, END])

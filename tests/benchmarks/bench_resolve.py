@@ -55,6 +55,9 @@ PAIRS: Final = {
         name="resolve.walk", what="`LocalFileSystem` by the walk", against=_REALPATH, limit=2.5
     ): ("walk", "realpath"),
     Comparison(
+        name="resolve.walk-openat2", what="`LocalFileSystem` by the walk", against="by `openat2`"
+    ): ("walk", "openat2"),
+    Comparison(
         name="resolve.portable", what="`LocalFileSystem` in portable mode", against=_REALPATH
     ): ("portable", "realpath"),
 }

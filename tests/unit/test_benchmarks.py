@@ -216,7 +216,7 @@ def test_only_the_block_of_figures_is_written_anew() -> None:
     assert new.startswith(f"before\n\n{_page.BEGIN}\n")
     assert new.endswith(f"\n{_page.END}\n\nafter\n")
     assert "last year" not in new
-    assert "\n| kernel | Linux 6.18 |\n" in new
+    assert "\n| kernel | `Linux 6.18` |\n" in new
     first, second = _page.lines_in(new)
     assert first == _page.Line(
         name="`x.limited`",
