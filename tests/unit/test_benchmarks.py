@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import subprocess
@@ -13,8 +14,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 import devroot
+from devroot import _syscalls
 from tests._children import in_child
-from tests.benchmarks import _machine, _page, _peers, _timing, bench_cdi, bench_mknod, bench_mounts
+from tests.benchmarks import (
+    _machine,
+    _page,
+    _peers,
+    _timing,
+    bench_cdi,
+    bench_mknod,
+    bench_mounts,
+    bench_resolve,
+)
 from tests.benchmarks import run as command
 from tests.benchmarks._rows import (
     Comparison,
@@ -70,7 +81,26 @@ def test_each_benchmark_gives_all_its_rows(name: str) -> None:
     assert names_of(iter(rows)) == [each.name for each in command.comparisons_of(name)]
     assert all(row.ratio != 0 for row in rows if isinstance(row, Figure))
     missing = {row.reason for row in rows if isinstance(row, LeftOut)}
-    assert all(re.search("not on the path|not installed", reason) for reason in missing)
+    assert all(
+        re.search("not on the path|not installed|openat2 is refused", reason) for reason in missing
+    )
+
+
+def test_where_openat2_is_refused_the_walk_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of openat2 are left out where a filter refuses it; what else is compared stays."""
+
+    def refuse(*_arguments: object, **_more: object) -> object:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(_syscalls, "openat2", refuse)
+    monkeypatch.setattr(bench_resolve, "bare", giving(lambda: refuse))
+    rows = [*bench_resolve.measure(QUICK)]
+    assert names_of(iter(rows)) == [each.name for each in bench_resolve.COMPARISONS]
+    left_out = {row.comparison.name: row.reason for row in rows if isinstance(row, LeftOut)}
+    assert left_out.keys() == {
+        each.name for each in bench_resolve.COMPARISONS if "openat2" in each.what + each.against
+    }
+    assert all(reason.startswith("openat2 is refused here: ") for reason in left_out.values())
 
 
 def _names_of_node_benchmark() -> list[tuple[str, str]]:
