@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 import attrs
 
 from devroot._evidence import ACCEPTED, BEST_FIRST, Reach, Verdict
+from devroot._log import Event, tell
 from devroot._paths import ContainerPath, DevicePath, HostPath, as_container_path, as_device_path
 from devroot._reach import examine_place
 from devroot._view import ROOT
@@ -57,6 +58,12 @@ class Refusal:
         if self.remedies:
             text += f"; mount {', '.join(map(str, self.remedies))}"
         return text
+
+
+def tell_refusal(refusal: Refusal) -> None:
+    """Say in the log why there is no dev root; a chain says nothing, for its parts have."""
+    if not refusal.refusals:
+        tell(Event.FALLBACK_REFUSED, refusal.fallback, refusal.reason)
 
 
 @final

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
 import attrs
 
-from devroot._dev_root import DevRoot, Refusal
+from devroot._dev_root import DevRoot, Refusal, tell_refusal
 from devroot._evidence import ACCEPTED, Verdict
 from devroot._find import LD_SO_CACHE, SYSTEM_DIRECTORIES, Search, require_root
+from devroot._log import Event, tell
 from devroot._mounts import Mount, MountTable
 from devroot._paths import ContainerPath, HostPath, as_container_path, as_host_path
 from devroot._reach import HOST_DEV
@@ -164,18 +165,25 @@ class DriverRoot:
             NoDevRootError: there is no ``dev`` in the driver root, and the fallback refused.
             OSError: a directory on the way cannot be looked into.
         """
-        accepted = frozenset(accept)
+        found = self._choose(RootFallback() if fallback is None else fallback, frozenset(accept))
+        tell(Event.DEV_ROOT_CHOSEN, found, self.container, found.origin)
+        return found
+
+    def _choose(self, fallback: Fallback, accepted: frozenset[Verdict]) -> DevRoot:
         own = self._own_dev_root(accepted)
         if own is not None and own.reach().verdict in accepted:
             return own
-        asked = RootFallback() if fallback is None else fallback
         if own is None:
-            answer = asked.dev_root(self, self.view)
+            answer = fallback.dev_root(self, self.view)
             if isinstance(answer, Refusal):
+                tell_refusal(answer)
                 raise NoDevRootError(self.container, refusals=answer.flat())
             return attrs.evolve(answer, accept=accepted)
-        examined = ask(asked, self, self.view)
-        if isinstance(examined, Refusal) or examined[1].verdict not in accepted:
+        examined = ask(fallback, self, self.view)
+        if isinstance(examined, Refusal):
+            tell_refusal(examined)
+            return own
+        if examined[1].verdict not in accepted:
             return own
         return attrs.evolve(examined[0], accept=accepted)
 

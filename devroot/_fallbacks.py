@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import attrs
 
-from devroot._dev_root import DevRoot, Refusal, as_verdicts
+from devroot._dev_root import DevRoot, Refusal, as_verdicts, tell_refusal
 from devroot._driver_root import ask
 from devroot._evidence import ACCEPTED, Verdict
 from devroot._mounts import Mount
@@ -261,6 +261,7 @@ class FirstOf:
         for fallback in self.fallbacks:
             examined = ask(fallback, driver_root, view)
             if isinstance(examined, Refusal):
+                tell_refusal(examined)
                 refusals.append(examined)
                 continue
             found, reach = examined
@@ -268,7 +269,9 @@ class FirstOf:
                 return examined
             if reach.verdict is Verdict.UNKNOWN and unknown is None:
                 unknown = examined
-            refusals.append(_refuse(found, reach, fallback=fallback))
+            refused = _refuse(found, reach, fallback=fallback)
+            tell_refusal(refused)
+            refusals.append(refused)
         if unknown is not None:
             return unknown
         return Refusal(

@@ -11,6 +11,7 @@ from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, Generic, cast, final, overload
 
+from devroot._log import Event, tell
 from devroot._mountinfo import MountInfo, refusal, unescape
 from devroot._paths import ContainerPath, KindT, PathT
 from devroot.errors import MountInfoError, PathKindError
@@ -225,6 +226,7 @@ class MountInfoTable(Generic[PathT]):
             table = MountInfoTable.parse(filesystem.read_bytes(root, unsafe_path), paths=paths)
             if table.is_whole:
                 return table
+            tell(Event.TABLES_REREAD, f"{unsafe_path} has lost lines")
         return MountInfoTable.parse(filesystem.read_bytes(root, unsafe_path), paths=paths)
 
     @property

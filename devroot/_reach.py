@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from devroot._evidence import Evidence, EvidenceCode, Reach, Verdict
+from devroot._log import Event, is_heard, tell
 from devroot._mounts import Mount, MountTable
 from devroot._rules import HOST_DEV, Case, decide
 from devroot._view import CAP_MKNOD
@@ -63,12 +64,13 @@ def examine_place(
     blockers = tuple(blockers_of(view, mount))
     if mount is None:
         text = f"the mount table lists no mount that serves {place}; the root may be no mount point"
-        return Reach(
+        reach = Reach(
             container_path=asked,
             verdict=Verdict.UNKNOWN,
             evidence=(Evidence(EvidenceCode.NO_MOUNT, text),),
             blockers=blockers,
         )
+        return _told(reach)
     table = _where_they_are(view, view.mounts if declared is None else declared)
     there, weighed = _declared_there(view, table, place, mount)
     case = Case(
@@ -81,7 +83,7 @@ def examine_place(
     )
     covered = Evidence(EvidenceCode.COVERED, f"{mount} serves {place}")
     passed, finding = decide(case)
-    return Reach(
+    reach = Reach(
         container_path=asked,
         verdict=finding.verdict,
         host_path=finding.host_paths[0] if finding.host_paths else None,
@@ -90,6 +92,15 @@ def examine_place(
         blockers=blockers,
         mount=mount,
     )
+    return _told(reach)
+
+
+def _told(reach: Reach) -> Reach:
+    if is_heard(Event.REACH):
+        words = "; ".join(evidence.text for evidence in (*reach.evidence, *reach.blockers))
+        where = "unknown" if reach.host_path is None else reach.host_path
+        tell(Event.REACH, reach.container_path, reach.verdict.name, where, words)
+    return reach
 
 
 def _where_they_are(view: ContainerView, table: MountTable | None) -> MountTable | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, final
 import attrs
 
 from devroot._local import LocalFileSystem
+from devroot._log import Event, tell
 from devroot._mounts import Mount, MountTable
 from devroot._mounttree import MountInfoTable
 from devroot._paths import ContainerPath, HostPath, PathT
@@ -227,8 +228,8 @@ def _until_they_agree(read: Callable[[], ContainerView]) -> ContainerView:
     for _ in range(_READ_ATTEMPTS - 1):
         try:
             return read()
-        except MountTablesDisagreeError:
-            continue
+        except MountTablesDisagreeError as error:
+            tell(Event.TABLES_REREAD, error)
     return read()
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from devroot import _syscalls
 from devroot._local._handle import held_path
 from devroot._local._walk import join
+from devroot._log import Event, tell
 from devroot._paths import ContainerPath
 
 RETRIES: Final = 128
@@ -60,7 +61,10 @@ def lookup(root: ContainerPath, path: bytes, flags: int, support: Support) -> in
             except OSError as error:
                 if error.errno in _REFUSALS:
                     support.refused = _refusal(base)
+                    if support.refused:
+                        tell(Event.OPENAT2_REFUSED, os.strerror(support.refused))
                 return None
+        tell(Event.OPENAT2_UNSURE, os.fsdecode(path), root)
         return None
     finally:
         os.close(base)

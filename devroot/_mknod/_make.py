@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devroot._mknod._apply import carry_out
 from devroot._mknod._jobs import RemoveNodes
 from devroot._mknod._places import Places
 from devroot._mknod._plan import make_nodes, make_plan
 from devroot._mknod._report import Report
 from devroot._mknod._steps import work_of
+from devroot._mknod._tell import carry_out_and_tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,7 +86,7 @@ def apply(plan: Plan) -> Report:
     .. versionadded:: 0.1.0
     """
     with Places(plan.dev_root.open_dev) as places:
-        return carry_out(plan, places, fresh=False)
+        return carry_out_and_tell(plan, places, fresh=False)
 
 
 def remove(
@@ -136,4 +136,4 @@ def run(dev_root: DevRoot, nodes: Iterable[DeviceNode], job: Job, *, dry_run: bo
         plan = make_plan(dev_root, nodes, job, places)
         if dry_run:
             return Report(steps=work_of(plan).steps, dry_run=True)
-        return carry_out(plan, places, fresh=True)
+        return carry_out_and_tell(plan, places, fresh=True)

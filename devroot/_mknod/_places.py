@@ -15,6 +15,7 @@ import re
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final, final
 
+from devroot._log import Event, tell
 from devroot._mknod._advice import DirectoryDeletedError
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def sweep(directory: Directory, name: str) -> None:
         with directory.open_directory(name) as abandoned:
             if abandoned.try_lock() and directory.lstat(name).same_file(abandoned.status()):
                 _remove(directory, name, abandoned)
+                tell(Event.LEFTOVER_REMOVED, directory.path / name)
 
 
 def _remove(directory: Directory, name: str, opened: Directory) -> None:

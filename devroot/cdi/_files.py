@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from devroot._evidence import ACCEPTED
+from devroot._log import Event, tell
 from devroot._mounts import Mount
 from devroot._paths import ContainerPath, HostPath
 from devroot._reach import examine
@@ -87,6 +88,7 @@ def write(
             with contextlib.suppress(OSError):
                 target.unlink(temporary)
             raise
+        tell(Event.SPEC_WRITTEN, spec["kind"], target.path / chosen)
     return chosen
 
 
@@ -119,6 +121,7 @@ def remove(
             target.unlink(checked)
         except FileNotFoundError:
             return False
+        tell(Event.SPEC_REMOVED, target.path / checked)
     return True
 
 
