@@ -105,5 +105,6 @@ def advice(error: OSError, doing: Doing, *, node: DeviceNode | None = None) -> s
         device = "the device" if node is None else f"'{node.type} {node.major}:{node.minor}'"
         text = _NEEDS.get(doing, _REFUSED).format(device=device)
     else:
-        text = _TEXTS.get(number) or error.strerror or os.strerror(number)
+        words = os.strerror(number) if number else str(error)
+        text = _TEXTS.get(number) or error.strerror or words
     return f"cannot {doing.value}: {text}"
