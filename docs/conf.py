@@ -58,11 +58,13 @@ extensions = [
 ]
 exclude_patterns = ["examples"]
 nitpicky = True
+toc_object_entries_show_parents = "hide"
 default_role = "py:obj"  # what a docstring has in single backticks is a name of the API
 
 # It shows on every page where that stands in the site, and loads nothing from other hosts.
 html_theme = "furo"
 html_title = f"devroot {release}"
+html_theme_options = {"light_css_variables": {"code-font-size": "75%"}}  # 98 columns fit
 html_copy_source = False
 html_show_sphinx = False
 
