@@ -52,12 +52,14 @@ NO_LIMITS: Final = {
     "devroot.nvidia._parameters._MODE",
     "devroot.nvidia._parameters._NO_ID",
     "devroot.udev._device._MODE_OF_DEVTMPFS",
-    # Versions of formats, and exit statuses.
+    # Levels of the log, versions of formats, and exit statuses.
     "devroot._cli._commands._ACCEPTED",
     "devroot._cli._commands._NOT_ACCEPTED",
     "devroot._cli._devices.SCHEMA",
     "devroot._cli._json.SCHEMA",
     "devroot._cli._making.SCHEMA",
+    "devroot._log.DEBUG",
+    "devroot._log.INFO",
 }
 
 
