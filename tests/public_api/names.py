@@ -18,6 +18,7 @@ import attrs
 
 from tests.public_api import sources
 from tests.public_api.commands import commands
+from tests.public_api.documents import documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,6 +77,7 @@ class PublicApi:
             else:
                 self._describe(name, value)
         self.described.update(commands())
+        self.described.update(documents())
 
     def _describe(self, name: str, value: object) -> None:
         if name.endswith(".__version__"):

@@ -51,6 +51,8 @@ BEFORE = {
     "devroot.OddError": "class(*args)",
     "python -m devroot explain": "command",
     "python -m devroot explain --json": "option",
+    "JSON dev root": "object",
+    "JSON dev root.dev": "field, string",
 }
 
 
@@ -70,8 +72,9 @@ def test_a_snapshot_is_read_as_it_was_written() -> None:
         ("devroot.Mount", "class(*, host: HostPath) extends PathLike"),
         ("devroot.Mount.host", "property -> HostPath"),
         ("python -m devroot explain --json", "option FILE"),
+        ("JSON dev root.dev", "field, string or null"),
     ],
-    ids=["default", "keyword-only", "annotation", "base", "kind", "option"],
+    ids=["default", "keyword-only", "annotation", "base", "kind", "option", "field"],
 )
 def test_a_change_is_found(name: str, now: str) -> None:
     """Whatever of a description differs is a change of that name alone."""
@@ -102,6 +105,8 @@ def without(*names: str) -> dict[str, str]:
             "python -m devroot explain",
         ),
         (("python -m devroot explain --json",), "python -m devroot explain --json"),
+        (("JSON dev root", "JSON dev root.dev"), "JSON dev root"),
+        (("JSON dev root.dev",), "JSON dev root.dev"),
     ],
 )
 def test_what_comes_and_goes_is_found(names: tuple[str, ...], told: str) -> None:
