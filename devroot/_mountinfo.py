@@ -34,6 +34,16 @@ def _number(digits: bytes) -> int:
     return int(digits)
 
 
+def device_of(field: bytes) -> tuple[int, int]:
+    """Return the numbers in the field ``MAJOR:MINOR``.
+
+    Raises:
+        ValueError: they are none.
+    """
+    major, minor = field.split(b":")
+    return _number(major), _number(minor)
+
+
 def _text(field: bytes) -> str:
     return unescape(field).decode("utf-8", "surrogateescape")
 
@@ -94,10 +104,10 @@ class MountInfo(Generic[PathT]):
             mount_id, parent_id, device, root, point, rest = line.split(b" ", 5)
             head, _, tail = rest.partition(b" - ")
             fstype, source, super_options = tail.split(b" ", 2)
-            major, minor = device.split(b":")
+            major, minor = device_of(device)
             options, *optional_fields = head.split(b" ")
             mount_point = paths.from_bytes(unescape(point))
-            numbers = tuple(map(_number, (mount_id, parent_id, major, minor)))
+            ids = _number(mount_id), _number(parent_id)
         except ValueError as error:
             raise refusal(line) from error
         if not (root and options and all(optional_fields) and fstype and super_options):
@@ -106,10 +116,10 @@ class MountInfo(Generic[PathT]):
             raise refusal(line)
         root_text = _text(root)
         return MountInfo(
-            mount_id=numbers[0],
-            parent_id=numbers[1],
-            major=numbers[2],
-            minor=numbers[3],
+            mount_id=ids[0],
+            parent_id=ids[1],
+            major=major,
+            minor=minor,
             root=root_text.removesuffix(_DELETED),
             deleted=root_text.endswith(_DELETED),
             mount_point=mount_point,

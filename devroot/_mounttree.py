@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, Generic, cast, final, overload
 
 from devroot._log import Event, tell
-from devroot._mountinfo import MountInfo, refusal, unescape
+from devroot._mountinfo import MountInfo, device_of, refusal, unescape
 from devroot._paths import ContainerPath, KindT, PathT
 from devroot.errors import MountInfoError, PathKindError
 
@@ -349,14 +349,18 @@ class MountInfoTable(Generic[PathT]):
             device: major and minor number (decimal).
         """
         if not self._by_device:
-            offsets_of: defaultdict[bytes, list[int]] = defaultdict(list)
-            for offset in self._each_offset():
-                offsets_of[self._line(offset).split(b" ", 3)[2]].append(offset)
             by_device: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-            for offsets in offsets_of.values():
-                by_device[self._record(offsets[0]).device] += offsets
+            for offset in self._each_offset():
+                try:
+                    by_device[device_of(self._line(offset).split(b" ", 3)[2])].append(offset)
+                except ValueError:
+                    self._record(offset)  # which raises, and says what is wrong with the line
             self._by_device = by_device  # only now, for other threads take it as it is
         return tuple(map(self._record, self._by_device.get(device, ())))
+
+    def _with_id(self, mount_id: int) -> MountInfo[PathT] | None:
+        offset = self._offsets.get(b"%d" % mount_id)
+        return None if offset is None else self._record(offset)
 
     def names_source(self, source: str) -> bool:
         """Whether a mount has the source *source*, a text without blanks and backslashes."""

@@ -286,17 +286,17 @@ def _require_one_kernel(own: MountInfoTable[ContainerPath], host: MountInfoTable
     A device number stands for one file system, which has one type; a mount ID stands for one
     mount in the whole kernel. Both are used again later, by other file systems and mounts.
     """
-    types = {mount.device: mount.fstype for mount in host}
-    by_id: dict[int, MountInfo[HostPath]] = {mount.mount_id: mount for mount in host}
+    if own.render() == host.render():
+        return
     for mount in own:
-        fstype = types.get(mount.device, mount.fstype)
-        if fstype != mount.fstype:
-            reason = (
-                f"device {mount.major}:{mount.minor} is {mount.fstype} in the one and {fstype}"
-                " in the other"
-            )
-            raise MountTablesDisagreeError(reason)
-        same_id = by_id.get(mount.mount_id)
+        for other in host.with_device(mount.device)[-1:]:
+            if other.fstype != mount.fstype:
+                reason = (
+                    f"device {mount.major}:{mount.minor} is {mount.fstype} in the one and"
+                    f" {other.fstype} in the other"
+                )
+                raise MountTablesDisagreeError(reason)
+        same_id = host._with_id(mount.mount_id)  # noqa: SLF001 - of one library
         if same_id is not None and _identity(same_id) != _identity(mount):
             reason = f"{mount} and {same_id} have the same ID"
             raise MountTablesDisagreeError(reason)

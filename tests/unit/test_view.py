@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import pickle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,7 @@ from devroot import (
     HostPath,
     InvalidPathError,
     LocalFileSystem,
+    MountInfo,
     MountInfoError,
     MountInfoTable,
     MountTable,
@@ -324,6 +325,35 @@ def test_tables_that_disagree_are_read_again() -> None:
     files.before(rewriting(files, "/proc/self/mountinfo", OWN, at=2))
     view = ContainerView.of_process(host_mountinfo=HOST_TABLE, filesystem=files)
     assert len(view.mountinfo) == 2
+
+
+def test_of_many_mounts_of_the_host_few_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view looks at no lines but those with a device or an ID of the process's own mounts.
+
+    Two equal tables agree, and no line is decoded.
+    """
+    pods = "".join(f"{n} 1 0:{n} / /pods/{n} rw - tmpfs tmpfs rw\n" for n in range(100, 2100))
+    own = MountInfoTable.parse(b"300 99 9:1 / / rw - overlay overlay rw\n")
+    shared = MountInfoTable.parse(b"99 98 0:400 / / rw - tmpfs tmpfs rw\n")
+    text = f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n{pods}".encode()
+    host = MountInfoTable.parse(text, paths=HostPath)
+    decoded: list[bytes] = []
+    from_line = MountInfo.from_line
+
+    def counted(line: bytes, *, paths: Any) -> Any:  # noqa: ANN401 - of either kind
+        decoded.append(line.split(b" ")[0])
+        return from_line(line, paths=paths)
+
+    monkeypatch.setattr(MountInfo, "from_line", counted)
+    with pytest.raises(MountTablesDisagreeError, match="have the same ID"):
+        ContainerView(mountinfo=own, host_mountinfo=host)
+    assert set(decoded) <= {b"300"}
+    decoded.clear()
+    ContainerView(mountinfo=shared, host_mountinfo=host)
+    assert set(decoded) <= {b"99", b"400"}
+    decoded.clear()
+    ContainerView(mountinfo=MountInfoTable.parse(text), host_mountinfo=host)
+    assert set(decoded) <= {b"2099"}  # as any text may, it could be cut in its last line
 
 
 def test_tables_that_agree_at_last_are_taken() -> None:
