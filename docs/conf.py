@@ -65,6 +65,8 @@ default_role = "py:obj"  # what a docstring has in single backticks is a name of
 html_theme = "furo"
 html_title = f"devroot {release}"
 html_theme_options = {"light_css_variables": {"code-font-size": "75%"}}  # 98 columns fit
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 
@@ -273,8 +275,12 @@ def hide_private_bases(
 
 
 def look_for_types(_app: Sphinx, doctree: document) -> None:
-    """Let the built-in types in annotations not be taken for fields of the same name."""
+    """Let the built-in types in annotations not be taken for fields of the same name.
+
+    What ``typing_extensions`` has for older Pythons is described with the ``typing`` of new ones.
+    """
     for node in doctree.findall(pending_xref):
+        node["reftarget"] = node["reftarget"].replace("typing_extensions.", "typing.")
         built_in = isinstance(vars(builtins).get(node["reftarget"]), type)
         if built_in and (node.get("refdomain"), node["reftype"]) == ("py", "class"):
             for scope in ("py:module", "py:class", "refspecific"):
