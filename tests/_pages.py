@@ -38,6 +38,7 @@ _BLOCK: Final = re.compile(r"^( *)```(\S*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | 
 _FILE: Final = re.compile(r"# (\w+\.py)\n")
 _LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_ENVIRONMENT: Final = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR")
 _SECONDS: Final = re.compile(r"\\ in\\ \d+\\\.\d+s")
 
 
@@ -186,12 +187,11 @@ def _write(directory: Path, text: str) -> None:
 
 def _printed(words: list[str], directory: Path) -> str:
     """Return what a command prints, with the devroot that is tested here."""
-    own = os.environ.items()
-    env = {name: value for name, value in own if not name.startswith(("COVERAGE", "COV_"))}
-    env.pop("PYTHONSAFEPATH", None)  # scripts find the modules beside them
+    # A reader's environment, and no other: CI, colours and coverage change what is printed.
+    env = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     env["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
     env["PYTHONDONTWRITEBYTECODE"] = "1"
-    env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
+    env["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     env["COLUMNS"] = "80"
     if words[0] == "pytest":
         env["PYTEST_ADDOPTS"] = f"-p no:cacheprovider{plugin_option()}"
