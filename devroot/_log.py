@@ -46,7 +46,7 @@ class Event(enum.Enum):
     NODE_REMOVED = "node-removed", INFO, "removed %s at %s, on the host %s"
     NODE_FAILED = "node-failed", INFO, "could not have %s as described: %s"
     NODE_LEFT = "node-left", DEBUG, "left %s alone: %s"
-    NODES_RIGHT = "nodes-right", DEBUG, "left %d nodes in %s, which are right"
+    NODES_RIGHT = "nodes-right", DEBUG, "right already in %s: %d"
     LEFTOVER_REMOVED = "leftover-removed", DEBUG, "removed what a run that ended early left: %s"
     REACH = "reach", DEBUG, "%s is %s, on the host %s: %s"
     DEV_ROOT_CHOSEN = (

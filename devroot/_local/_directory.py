@@ -7,7 +7,7 @@ import contextlib
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from devroot._filesystem import FileStatus, FileType
 from devroot._local._walk import encode, join, os_error
@@ -120,6 +120,18 @@ class NamedDirectory(abc.ABC):
         /,
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled and copied.
+
+        Raises:
+            TypeError: always. A descriptor is a number, which stands for something else in
+                another process; and a copy would be closed, too.
+        """
+        message = (
+            f"{self!r} holds an open directory, which cannot be pickled or copied; open it again"
+        )
+        raise TypeError(message)
 
     @property
     def path(self) -> ContainerPath:

@@ -39,7 +39,7 @@ def _tell(dev_root: DevRoot, report: Report) -> None:
     for outcome in report.outcomes:
         teller.tell(outcome)
     if teller.right:
-        tell(Event.NODES_RIGHT, teller.right, dev_root.dev)
+        tell(Event.NODES_RIGHT, dev_root.dev, teller.right)
 
 
 class _Teller:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import fcntl
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,8 @@ from tests._children import in_child
 from tests._threads import needs_whole_forks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from devroot._local._system import Resolver
 
 ROOT = ContainerPath("/")
@@ -72,9 +76,11 @@ print(json.dumps([ends, host.has("/only"), host.has("/dev/y")]))
 METHODS = """
 import json, multiprocessing, sys
 from devroot import ContainerPath, ContainerView, DeviceNode, HostPath, Mount, MountTable, examine
+from devroot.udev import DeviceCatalog
 
 def work(asked):
-    view, node, path = asked
+    view, node, path, catalog = asked
+    assert set(catalog.refresh().nodes) or not catalog
     own = view.refresh()
     reach = examine(own, path)
     read = own.filesystem.read_bytes(ContainerPath("/"), "proc/self/stat")
@@ -86,12 +92,36 @@ PARENT = int(sys.argv[1])
 if __name__ == "__main__":
     table = MountTable([Mount(host=HostPath("/dev"), container=ContainerPath("/host-dev/dev"))])
     view = ContainerView.of_process(mounts=table)
-    asked = view, DeviceNode(path="x", major=1, minor=3), ContainerPath("/proc")
+    asked = view, DeviceNode(path="x", major=1, minor=3), ContainerPath("/proc"), \
+        DeviceCatalog.of_sysfs(view=view)
     found = {}
     for method in multiprocessing.get_all_start_methods():
         with multiprocessing.get_context(method).Pool(2) as pool:
             found[method] = pool.map(work, [asked] * 4)
     print(json.dumps(found))
+"""
+
+QUIET = """
+import atexit, json, threading
+later = []
+register = atexit.register
+atexit.register = lambda function, *rest, **named: (
+    later.append(function.__module__), register(function, *rest, **named))[1]
+import devroot
+from devroot import DeviceNode, DevRoot, cdi, mknod
+from devroot.testing import FakeHost
+from devroot.udev import DeviceCatalog
+
+host = FakeHost()
+host.devtmpfs()
+dev_root = DevRoot(container="/", view=host.view)
+mknod(dev_root, [DeviceNode(path="x", major=1, minor=3)])
+devroot.ContainerView.of_process().refresh()
+DeviceCatalog.of_sysfs(view=host.view)
+for name in devroot.__all__:
+    getattr(devroot, name)
+own = [module for module in later if module.startswith("devroot")]
+print(json.dumps([threading.active_count(), own]))
 """
 
 # What an exec'd programme has of descriptors, apart from the one with which it looks.
@@ -247,3 +277,23 @@ def test_a_lock_is_shared_with_a_fork(tmp_path: Path) -> None:
         assert other.try_lock()
     os.close(reader)
     os.close(writer)
+
+
+@pytest.mark.parametrize("resolver", ["auto", "portable"])
+@pytest.mark.parametrize("act", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_an_open_directory_stays_where_it_is(
+    tmp_path: Path, resolver: Resolver, act: Callable[[object], object]
+) -> None:
+    """It cannot be pickled or copied: its descriptor would be closed twice, or be another file."""
+    files = LocalFileSystem(resolver=resolver)
+    with files.open_directory(ContainerPath(str(tmp_path)), "") as handle:
+        with pytest.raises(TypeError, match="cannot be pickled or copied; open it again"):
+            act(handle)
+        assert handle.names() == []
+
+
+def test_nothing_is_done_behind_the_back() -> None:
+    """Loading and using devroot starts no thread, and leaves nothing to be done at exit."""
+    done = run(QUIET)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == [1, []]

@@ -29,7 +29,7 @@ from devroot import (
     mknod,
 )
 from devroot.cdi import write
-from devroot.testing import FakeContainer, FakeHost, FakeUdev
+from devroot.testing import FakeContainer, FakeHost, FakeUdev, Operation
 from devroot.udev import Change, DeviceCatalog, watch
 from tests._threads import THREADS, at_once
 
@@ -219,6 +219,21 @@ def test_a_fault_meets_one_thread(host: FakeHost) -> None:
         return failed
 
     assert sum(at_once(look)) == 1
+
+
+def test_a_hook_waits_for_another_thread(host: FakeHost) -> None:
+    """While a hook runs, others change the fake: that is what it is for."""
+    waited: list[bool] = []
+
+    def hook(_operation: Operation) -> None:
+        other = Thread(target=host.file, args=("/by/another",), daemon=True)
+        other.start()
+        other.join(60)  # for ever, if the hook's own thread held the lock
+        waited.append(other.is_alive())
+
+    host.filesystem.before(hook)
+    assert host.filesystem.status(ContainerPath("/"), "by").is_directory
+    assert waited == [False]
 
 
 def test_one_thread_has_the_lock(host: FakeHost) -> None:
