@@ -154,6 +154,26 @@ def test_a_new_name_in_a_deleted_directory_is_stale() -> None:
     assert said("/here/x", view) == ("stale", "no-links", None)
 
 
+def test_a_link_that_cannot_be_followed_does_not_hide_a_deleted_directory() -> None:
+    """It stands at the name of the node, and the directory around it is gone on the host."""
+    files = files_with_unlinked("/here", "dir /here", "link /here/x x")
+    view = view_of(ROOT_LINE, "12 10 8:1 /a /here rw - ext4 /dev/sda1 rw", files=files)
+    place = ContainerPath("/here/x")
+    reach = examine_place(view, place, asked=place, declared=None)
+    assert (reach.verdict, codes_of(reach)[-1]) == (Verdict.STALE, "no-links")
+
+
+def test_what_cannot_be_looked_at_is_an_error() -> None:
+    """Whether its directory lives is not known then, at the place or above it."""
+    for path in ("/here/x", "/here"):
+        files = TreeFileSystem(["dir /here/x"])
+        files.fail("status", errno.EACCES, path=path)
+        view = view_of(ROOT_LINE, "12 10 8:1 /a /here rw - ext4 /dev/sda1 rw", files=files)
+        place = ContainerPath("/here/x" if path == "/here/x" else "/here/y")
+        with pytest.raises(PermissionError):
+            examine_place(view, place, asked=place, declared=None)
+
+
 def test_only_a_container_path_can_be_examined() -> None:
     """A host path names a place that is not here, and a text does not say whose it is."""
     for path in (HostPath("/dev"), "/dev"):
