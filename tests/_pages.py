@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import io
+import logging
 import os
 import re
 import subprocess
@@ -156,7 +157,12 @@ def run_programme(page: Page, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]
     files = scene.host.container(mounts=scene.mounts, host_pid=True).filesystem
     monkeypatch.setattr("devroot._view.LocalFileSystem", lambda: files)
     names: dict[str, Any] = {"__name__": "page"}
-    exec(compile("\n".join(page.blocks("python")), page.name, "exec"), names)
+    logger = logging.getLogger("devroot")
+    level = logger.level
+    try:
+        exec(compile("\n".join(page.blocks("python")), page.name, "exec"), names)
+    finally:
+        logger.setLevel(level)
     return names
 
 

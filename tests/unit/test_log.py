@@ -98,7 +98,7 @@ def dev_root(pod: FakeContainer) -> DevRoot:
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> Callable[..., list[str]]:
     """Return what tells the texts of the records so far, of some events or of all at ``INFO``."""
-    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="devroot")
 
     def tell_texts(*events: Event) -> list[str]:
         texts: list[str] = []
