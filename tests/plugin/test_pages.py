@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 import devroot
-from tests._pages import Page, all_pages, plugin_option, shows, walk
+from tests._pages import Page, all_pages, plugin_option, promised, shows, walk
 
 pytest_plugins = ["pytester"]
 
@@ -28,6 +28,7 @@ def test_tests_in_pages_pass(
     """Every test of a page passes, as it stands there."""
     monkeypatch.setenv("PYTHONPATH", str(Path(devroot.__file__).parent.parent))
     programme = "\n\n".join(page.blocks("python"))
+    assert promised(programme) == "", "what a test prints is not compared: let it assert"
     (pytester.path / "test_page.py").write_text(programme, encoding="utf-8")
     options = (*plugin_option().split(), "-p", "no:cacheprovider", "-v")
     result = pytester.runpytest_subprocess(*options)
