@@ -158,11 +158,12 @@ def run_programme(page: Page, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]
     monkeypatch.setattr("devroot._view.LocalFileSystem", lambda: files)
     names: dict[str, Any] = {"__name__": "page"}
     logger = logging.getLogger("devroot")
-    level = logger.level
+    level, handlers = logger.level, [*logger.handlers]
     try:
         exec(compile("\n".join(page.blocks("python")), page.name, "exec"), names)
     finally:
         logger.setLevel(level)
+        logger.handlers[:] = handlers
     return names
 
 
