@@ -280,7 +280,9 @@ def look_for_types(_app: Sphinx, doctree: document) -> None:
     What ``typing_extensions`` has for older Pythons is described with the ``typing`` of new ones.
     """
     for node in doctree.findall(pending_xref):
-        node["reftarget"] = node["reftarget"].replace("typing_extensions.", "typing.")
+        if node["reftarget"].startswith("typing_extensions."):
+            node["reftarget"] = node["reftarget"].replace("_extensions", "", 1)
+            node["reftype"] = "obj"  # for it is no class
         built_in = isinstance(vars(builtins).get(node["reftarget"]), type)
         if built_in and (node.get("refdomain"), node["reftype"]) == ("py", "class"):
             for scope in ("py:module", "py:class", "refspecific"):
