@@ -9,9 +9,11 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from devroot import ContainerView, Reach, Verdict, examine
 from devroot._mounts import Mount, MountTable
 from devroot._mounttree import MountInfoTable
 from devroot._paths import ContainerPath, HostPath
+from devroot.testing import TreeFileSystem
 from tests.benchmarks._peers import MissingError, library, programme, run
 from tests.benchmarks._rows import Comparison, compared
 from tests.benchmarks._timing import Clock, Contender, take_turns
@@ -66,6 +68,12 @@ PARSE_AND_ASK: Final = Comparison(
     against=_SPLIT,
     limit=3,
 )
+HOST_TABLE: Final = Comparison(
+    name="mounts.verdict",
+    what="parsing the host's table of 10,000 mounts, a view with it, and one verdict",
+    against=_SPLIT,
+    limit=8,
+)
 GROWTH: Final = Comparison(
     name="mounts.growth",
     what="growth of `MountInfoTable.parse` from 10,000 to 50,000 lines",
@@ -95,6 +103,7 @@ COMPARISONS: Final = (
     COVERING,
     PARSE,
     PARSE_AND_ASK,
+    HOST_TABLE,
     GROWTH,
     PSUTIL,
     PSUTIL_ALL,
@@ -147,6 +156,24 @@ def parsed(data: bytes) -> Callable[[], object]:
     """Return what parses a table and asks it for one path."""
     path = ContainerPath("/var/lib/kubelet/pods/x")
     return lambda: MountInfoTable.parse(data).covering(path)
+
+
+def judged(data: bytes) -> Callable[[], object]:
+    """Return what gives a verdict by the host's table, in a container that shows the host's dev."""
+    host_data = data + b"9000000 %d 9:6 / /dev rw - devtmpfs udev rw\n" % ROOT_ID
+    table = MountInfoTable.parse(
+        b"9000001 9 9:9 / / rw - overlay overlay rw\n"
+        b"9000002 9000001 9:6 / /host-dev/dev rw - devtmpfs udev rw\n"
+    )
+    path = ContainerPath("/host-dev/dev/nvidia0")
+    files = TreeFileSystem(["dir /host-dev/dev"])
+
+    def ask() -> Reach:
+        host = MountInfoTable.parse(host_data, paths=HostPath)
+        return examine(ContainerView(mountinfo=table, host_mountinfo=host, filesystem=files), path)
+
+    assert ask().verdict is Verdict.HOST
+    return ask
 
 
 def read_table(file: str) -> MountInfoTable[ContainerPath]:
@@ -219,6 +246,7 @@ def measure(effort: Effort) -> Iterator[Row]:
         (COVERING, (asked_of(many), asked_of(mountinfo_of(FEW))), 50),
         (PARSE, (partial(MountInfoTable.parse, many), partial(split, many)), 1),
         (PARSE_AND_ASK, (parsed(many), partial(split, many)), 1),
+        (HOST_TABLE, (judged(many), partial(split, many)), 1),
     ):
         contenders = {
             "one": Contender(act=one, repeats=repeats),
