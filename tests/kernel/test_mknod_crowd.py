@@ -9,12 +9,13 @@ import random
 import signal
 import sys
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from devroot import DeviceNode, NodeError
+from devroot import DeviceNode, NodeError, _syscalls
 from devroot._mknod import mknod
 from devroot._syscalls import renameat2
 from tests._kernel_nodes import LONG, dev_root_at, on_tmpfs, tree
@@ -195,6 +196,67 @@ def _swap_for_ever(dev: str, victim: str) -> None:
             os.rename(f"{dev}/swap", f"{dev}/nvidia0")
     finally:
         os._exit(1)
+
+
+@pytest.mark.race
+@pytest.mark.parametrize("refused", [False, True])
+def test_no_mode_is_set_through_a_link_in_a_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, refused: bool
+) -> None:
+    """Root elsewhere, whom a mode of 0700 does not keep out, gets no victim changed either."""
+    if refused:  # as by a kernel before 6.6
+        monkeypatch.setattr(_syscalls, "fchmodat2", _syscalls._unknown_here)
+
+    def act(place: str) -> None:
+        directory = f"{place}/dev/nvidia-caps-imex-channels"
+        build(place, ["file /victim 0600", "dir /dev/nvidia-caps-imex-channels"])
+        swapper = os.fork()
+        if swapper == 0:
+            _swap_what_is_made(directory, f"{place}/victim", told=f"{place}/swapped")
+        try:
+            for number in range(1000):
+                _make(place)
+                found = os.lstat(f"{place}/victim")
+                assert (found.st_mode & 0o7777, found.st_uid) == (0o600, 0)
+                for name in os.listdir(directory):
+                    if not name.startswith(".devroot-"):
+                        os.unlink(f"{directory}/{name}")
+                if number >= (200 if LONG else 4) and os.path.exists(f"{place}/swapped"):
+                    break
+        finally:
+            os.kill(swapper, signal.SIGKILL)
+            _, how = os.waitpid(swapper, 0)
+        assert os.WIFSIGNALED(how), "the other process has failed"
+        assert os.path.exists(f"{place}/swapped")
+        mknod(dev_root_at(place), NODES)
+        assert tree(f"{place}/dev") == COMPLETE
+
+    on_tmpfs(tmp_path, act)
+
+
+def _swap_what_is_made(directory: str, victim: str, *, told: str) -> None:
+    """Put a link to *victim* in the place of each node that is being completed; tell it once."""
+    try:
+        while True:
+            for name in os.listdir(directory):
+                if name.startswith(".devroot-"):
+                    with suppress(OSError):
+                        _swap_while_it_is_there(f"{directory}/{name}", victim, told)
+    finally:
+        os._exit(1)
+
+
+def _swap_while_it_is_there(working: str, victim: str, told: str) -> None:
+    """Raise once the working directory is gone."""
+    held = os.open(working, os.O_RDONLY)
+    try:
+        while True:
+            os.symlink(victim, "swap", dir_fd=held)
+            os.rename("swap", "node", src_dir_fd=held, dst_dir_fd=held)
+            if not os.path.exists(told):
+                os.mknod(told)
+    finally:
+        os.close(held)
 
 
 @pytest.mark.race
