@@ -80,7 +80,7 @@ def write(
     chosen = _checked(file_name(spec["kind"]) if name is None else name)
     data = (json.dumps(spec, indent=2) + "\n").encode()
     with _opened(where, directory, accept) as target:
-        temporary = f".{chosen[:200]}.{os.urandom(8).hex()}.tmp"
+        temporary = f".{chosen[:50]}.{os.urandom(8).hex()}.tmp"  # 50 letters have at most 200 bytes
         target.write_file(temporary, data, mode=_MODE)
         try:
             target.rename(temporary, target, chosen, replace=True)

@@ -189,10 +189,11 @@ def test_two_writers_at_once() -> None:
     assert all(name.endswith(".tmp") for name in names)
 
 
-def test_the_longest_name() -> None:
-    """A name as long as names can be is no longer for being written."""
+@pytest.mark.parametrize("letters", ["n" * 250, "é" * 125, "\U0001f9ea" * 62, "\udcff" * 250])
+def test_the_longest_name(letters: str) -> None:
+    """A name as long as names can be, in bytes, is no longer for being written."""
     files = tree()
-    name = "n" * 250 + ".json"
+    name = f"{letters}.json"
     assert write(view(files), SPEC, name=name) == name
 
 
