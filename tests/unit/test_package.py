@@ -69,6 +69,23 @@ def test_no_requirement_has_an_upper_bound() -> None:
     assert [each for each in found if not re.fullmatch(r">=[\d.]+", each[1])] == []
 
 
+def test_one_list_of_pythons() -> None:
+    """What is declared, what is tested, and what the pages say are the same Pythons."""
+    top = Path(__file__).parent.parent.parent
+    pyproject, script, readme, page = (
+        (top / name).read_text(encoding="utf-8")
+        for name in ("pyproject.toml", ".ci/dev.py", "README.md", "docs/reference/versioning.md")
+    )
+    declared = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', pyproject)
+    first, last = declared[0], declared[-1]
+    assert f'requires-python = ">={first}"' in pyproject
+    assert f'python_version = "{first}"' in pyproject
+    (tested,) = re.findall(r"^PYTHONS = (.*)$", script, re.MULTILINE)
+    assert ast.literal_eval(tested) == (*declared,)
+    assert f"Python {first} to {last}" in readme
+    assert f"every Python from {first} to {last}" in page
+
+
 def test_package_is_marked_as_typed() -> None:
     """The marker of PEP 561 lies in the package, wherever that is imported from."""
     assert Path(devroot.__file__).with_name("py.typed").exists()
