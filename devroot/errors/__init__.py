@@ -30,6 +30,7 @@ from devroot.errors._input import (
     InvalidPathError,
     InvalidSceneError,
     InvalidSpecError,
+    NotModelledError,
     PathKindError,
 )
 from devroot.errors._places import (
@@ -63,6 +64,7 @@ __all__ = [
     "NoDevRootError",
     "NodeError",
     "NodesMissingError",
+    "NotModelledError",
     "NotMountedError",
     "NotOnHostError",
     "OutsideSubsetError",

@@ -141,3 +141,26 @@ class InvalidSpecError(DevRootError, ValueError):
         where = location or "the spec"
         shown = f" is {value!r}" if isinstance(value, (str, int, float)) else ""
         super().__init__(f"{where}{shown}: {reason}")
+
+
+class NotModelledError(DevRootError, NotImplementedError):
+    """An answer would depend on something that `devroot.testing` does not model.
+
+    It is no `OSError`, so that no code under test takes it for an answer of the kernel.
+
+    Attributes:
+        what: what is not modelled.
+        remedy: what a test can do instead.
+        where: the path or the field at which it was met; empty if there is none.
+
+    .. versionadded:: 0.1.0
+    """
+
+    _fields = ("what", "remedy", "where")
+
+    def __init__(self, what: str, *, remedy: str, where: str = "") -> None:
+        self.what = what
+        self.remedy = remedy
+        self.where = where
+        at = f"{where}: " if where else ""
+        super().__init__(f"{at}devroot.testing does not model {what}; {remedy}")

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from devroot.testing._container import FakeContainer
+    from devroot.testing._devices import FakeDevice
     from devroot.testing._faults import Operation, ProcessKilled
     from devroot.testing._files import ProcessFileSystem
     from devroot.testing._handles import TreeDirectory
     from devroot.testing._host import FakeHost
-    from devroot.testing._machine import FakeDevice
     from devroot.testing._scenarios import Scenario, scenario, scenario_names
     from devroot.testing._tree import TreeFileSystem
     from devroot.testing._udev import FakeUdev
 
 _ROOMS: Final = {
     "FakeContainer": "_container",
-    "FakeDevice": "_machine",
+    "FakeDevice": "_devices",
     "FakeHost": "_host",
     "FakeUdev": "_udev",
     "Operation": "_faults",

@@ -8,54 +8,27 @@ import attrs
 
 from devroot._filesystem import FileType
 from devroot._mounts import Mount, MountTable
-from devroot._paths import ContainerPath
+from devroot._paths import ContainerPath, as_container_path
 from devroot._view import ContainerView
 from devroot.testing import _runtime
 from devroot.testing._atomic import atomic
-from devroot.testing._handles import ALL_CAPABILITIES, Process
-from devroot.testing._machine import Machine, World
+from devroot.testing._machine import Machine
+from devroot.testing._options import PLAIN, Flags
+from devroot.testing._process import Process
 from devroot.testing._runtime import Binding, ProcMask
-from devroot.testing._vfs import PLAIN, Flags, Spot
+from devroot.testing._vfs import Spot
 from devroot.testing._walk import Place
+from devroot.testing._wishes import Wishes, capability_bits, credentials, device_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from devroot.testing._limits import Limit
     from devroot.testing._procfs import ProcFiles
+    from devroot.testing._world import World
 
 HOST_PROC: Final = "/host-proc"
 """Where a container sees the host's ``/proc`` that is granted its mount table."""
-
-
-@attrs.frozen(kw_only=True)
-class Wishes:
-    """What a container is to be; see `Nesting.container`."""
-
-    mounts: tuple[Binding, ...] = ()
-    privileged: bool = False
-    user_namespace: bool = False
-    capabilities: int = 0
-    host_mountinfo: bool = False
-    host_pid: bool = False
-    read_only: bool = False
-    proc_mask: ProcMask = ""
-    declared: bool = True
-
-    def replaces(self, path: str) -> bool:
-        """Whether a mount that is asked for takes the place of a default one at *path*.
-
-        A mount at ``/dev`` takes the place of all that is mounted below, as with Docker.
-        """
-        points = {str(binding.mount.container) for binding in self.mounts}
-        return path in points or (path.startswith("/dev/") and "/dev" in points)
-
-
-def _bits(capabilities: Collection[str] | None, *, privileged: bool) -> int:
-    """Return the mask of these capabilities; None is what a runtime gives."""
-    if privileged and capabilities is None:
-        return ALL_CAPABILITIES
-    names = _runtime.DEFAULT_CAPABILITIES if capabilities is None else capabilities
-    return _runtime.capability_bits(names)
 
 
 class Nesting(Machine):
@@ -76,7 +49,11 @@ class Nesting(Machine):
         mounts: Iterable[str | Mount] = (),
         privileged: bool = False,
         user_namespace: bool = False,
+        user: int = 0,
+        group: int = 0,
+        groups: Iterable[int] = (),
         capabilities: Collection[str] | None = None,
+        device_cgroup: Iterable[str] | None = None,
         host_mountinfo: bool = False,
         host_pid: bool = False,
         read_only: bool = False,
@@ -88,15 +65,23 @@ class Nesting(Machine):
 
         Args:
             mounts: what it asks for, mounted in this order: ``HOST:CONTAINER`` with options
-                after a second colon, or a `Mount`. Options are ``ro``, ``nodev``, ``bind`` (what
-                is mounted below does not come along; it does by default), ``rslave`` and
-                ``rshared``. A `Mount` without a host side is a new tmpfs. What is missing on
-                either side is made, as runtimes do.
+                after a second colon, or a `Mount`. Options are ``ro``, ``rro`` (also what is
+                mounted below), ``nosuid``, ``nodev``, ``noexec``, ``bind`` (what is mounted below
+                does not come along; it does by default), ``rslave`` and ``rshared``. A `Mount`
+                without a host side is a new tmpfs, or an empty file where the image has a file
+                or the kubelet mounts one. What is missing on either side is made, as runtimes do.
             privileged: whether it has all capabilities and, in a ``/dev`` of its own, copies of
                 the nodes that the host has now.
-            user_namespace: whether it has a user namespace of its own.
+            user_namespace: whether it has a user namespace of its own, in which the host's
+                100000 is its root. The host's nodes are then mounted to its ``/dev``.
+            user: in whose name its process works, as its user namespace counts. Whoever is not
+                root has no effective capabilities.
+            group: the group, likewise.
+            groups: the supplementary groups, likewise.
             capabilities: the names of its capabilities; by default those that runtimes give,
                 ``MKNOD`` among them.
+            device_cgroup: the nodes that its process may make, such as ``c 195:* rwm``; by
+                default all, as runtimes have it.
             host_mountinfo: whether it may read the mount table of this machine; unless it has
                 its PID namespace, its ``/proc`` is mounted for that at ``/host-proc``.
             host_pid: whether it shares the PID namespace.
@@ -108,14 +93,22 @@ class Nesting(Machine):
 
         Raises:
             InvalidMountError: a mount is not of the form.
-            InvalidSceneError: there is no capability of that name.
+            InvalidSceneError: there is no capability of that name, or another argument cannot be.
+            NotModelledError: it is possible, but not modelled.
             OSError: a mount point cannot be made.
         """
         wishes = Wishes(
             mounts=tuple(Binding.of(mount) for mount in mounts),
             privileged=privileged,
-            user_namespace=user_namespace,
-            capabilities=_bits(capabilities, privileged=privileged),
+            who=credentials(
+                self._process.who,
+                user_namespace=user_namespace,
+                user=user,
+                group=group,
+                groups=groups,
+                capabilities=capability_bits(capabilities, privileged=privileged),
+            ),
+            device_rules=device_rules(device_cgroup),
             host_mountinfo=host_mountinfo,
             host_pid=host_pid,
             read_only=read_only,
@@ -135,6 +128,22 @@ class Nesting(Machine):
         self._world.containers.append(container)
         return container
 
+    def _kept_by_kubelet(self, binding: Binding) -> Place:
+        """Return what the kubelet has at the source of a mount, made if it is missing."""
+        path = binding.source
+        if self._exists(path):
+            return self._at(as_container_path(path))
+        if binding.source_is_tmpfs:
+            self.tmpfs(path)
+        place = self._ready(path, directory=not binding.is_file)
+        inode = place.inode
+        inode.mode, inode.gid = binding.source_mode
+        if binding.lacks and inode.is_directory:
+            inode.lacks = binding.lacks
+        elif binding.lacks:
+            inode.live = _unknown(binding.lacks, binding.source)
+        return place
+
     def pod(
         self,
         pod: Mapping[str, Any],
@@ -145,9 +154,8 @@ class Nesting(Machine):
     ) -> FakeContainer:
         """Start the container of a pod here, as the kubelet and a runtime would.
 
-        Its volume mounts with their propagation, ``hostPID``, ``hostUsers`` and of its security
-        context ``privileged``, ``capabilities`` and ``readOnlyRootFilesystem`` count. Volumes
-        other than a ``hostPath`` are new and empty.
+        Its volumes and their mounts, ``hostPID``, ``hostIPC``, ``hostUsers`` and its security
+        contexts count. What the kubelet keeps on the host is below ``/var/lib/kubelet/pods``.
 
         Args:
             pod: a manifest, as for `devroot.kubernetes.mounts`.
@@ -157,24 +165,40 @@ class Nesting(Machine):
 
         Raises:
             InvalidManifestError: there is no such container, or a field is not as it should be.
-            InvalidSceneError: the kubelet would not start it, because a ``hostPath`` is not of
-                the type that the volume says.
+            InvalidSceneError: Kubernetes would not take it, or the kubelet would not start it, as
+                when a ``hostPath`` is not of the type that the volume says.
+            NotModelledError: a field is not modelled on which it depends what is in the container.
             OSError: a mount point cannot be made.
         """
         from devroot.testing._pods import wishes_of  # noqa: PLC0415 - not every test has a pod
 
-        asked = wishes_of(pod, container, self.filesystem)
+        number = len(self.containers) + 1
+        asked = wishes_of(pod, container, self.filesystem, unnamed=f"{self.name}-pod-{number}")
         wishes = Wishes(
             mounts=asked.mounts,
             privileged=asked.privileged,
-            user_namespace=asked.user_namespace,
-            capabilities=_bits(asked.capabilities, privileged=asked.privileged),
+            who=credentials(
+                self._process.who,
+                user=asked.user,
+                group=asked.group,
+                groups=asked.groups,
+                capabilities=capability_bits(asked.capabilities, privileged=asked.privileged),
+            ),
             host_mountinfo=host_mountinfo,
             host_pid=asked.host_pid,
             read_only=asked.read_only,
             proc_mask=proc_mask,
         )
         return self._start(wishes, asked.name)
+
+
+def _unknown(limit: Limit, where: str) -> Callable[[Process | None], str]:
+    """Return the content of a file whose content is not modelled."""
+
+    def content(_: Process | None) -> str:
+        raise limit.met(where)
+
+    return content
 
 
 class FakeContainer(Nesting):
@@ -196,14 +220,15 @@ class FakeContainer(Nesting):
         self._wishes = wishes
         world = on._world  # noqa: SLF001 - of one family
         overlay = world.volume("overlay", "overlay", "lowerdir=/l,upperdir=/u,workdir=/w")
+        overlay.root.uid = overlay.root.gid = wishes.who.kept(0)
         root = world.mounts.new_root(overlay)
         assert root.namespace is not None  # noqa: S101 - a root has one
         process = Process(
             namespace=root.namespace,
             root=Place(Spot(root, root.root)),
             pid=next(world.pids),
-            capabilities=wishes.capabilities,
-            initial_user_namespace=not wishes.user_namespace,
+            who=wishes.who,
+            device_rules=wishes.device_rules,
         )
         proc = on._proc if wishes.host_pid else world.proc()  # noqa: SLF001 - of one family
         super().__init__(name, world, process, proc)
@@ -259,9 +284,10 @@ class FakeContainer(Nesting):
         if not wishes.replaces("/proc"):
             self._mount(self._proc.volume, "/proc", _runtime.PROC)
         if not wishes.replaces("/dev"):
-            volume = world.volume("tmpfs", "tmpfs", "size=65536k,mode=755")
+            volume = self._volume("tmpfs", "tmpfs", "size=65536k,mode=755")
             self._mount(volume, "/dev", _runtime.DEV)
-            self.add(*_runtime.DEV_NODES, *_runtime.DEV_LINKS)
+            self.add(*_runtime.DEV_LINKS)
+            self._add_nodes(on)
             if wishes.privileged and on.has("/dev"):
                 there = on._at(ContainerPath("/dev")).spot  # noqa: SLF001 - of one family
                 _runtime.copy_nodes(there, volume.root, volume)
@@ -271,9 +297,21 @@ class FakeContainer(Nesting):
             ("shm", "tmpfs", "shm", _runtime.PROC),
         ):
             if not wishes.replaces(f"/dev/{name}"):
-                self._mount(world.volume(fstype, source), f"/dev/{name}", flags)
+                self._mount(self._volume(fstype, source), f"/dev/{name}", flags)
         if not wishes.replaces("/sys"):
             self._mount(world.sysfs, "/sys", PLAIN if wishes.privileged else _runtime.SYS)
+
+    def _add_nodes(self, on: Nesting) -> None:
+        """Make the nodes of the specification; where that is forbidden, mount those of *on*."""
+        for line in _runtime.DEV_NODES:
+            path = line.split()[1]
+            if self._process.who.initial:
+                self.add(line)
+            elif on.has(path):
+                source = on._at(ContainerPath(path)).spot  # noqa: SLF001 - of one family
+                at = self._ready(path, directory=False).spot
+                made = self._world.mounts.bind(source, at)
+                self._world.mounts.set_propagation(made, "private", recursive=False)
 
     def _guard_proc(self) -> None:
         """Cover what a runtime hides of ``/proc``, and protect what it makes read-only."""
@@ -285,23 +323,28 @@ class FakeContainer(Nesting):
 
     def _mount_binding(self, binding: Binding, on: Nesting) -> None:
         mount, mounts = binding.mount, self._world.mounts
-        is_directory = not binding.is_file
-        if mount.host is None and is_directory:
-            self.tmpfs(mount.container, read_only=mount.read_only)
-            return
-        if mount.host is None:
+        if mount.host is not None:
+            source = on._ready(str(mount.host), directory=not binding.is_file).spot  # noqa: SLF001 - of one family
+        elif binding.source:
+            source = on._kept_by_kubelet(binding).spot  # noqa: SLF001 - likewise
+        elif binding.is_file or self._is_file(mount.container):
             source = self._new_file("file", "").spot
         else:
-            source = on._ready(str(mount.host), directory=is_directory).spot  # noqa: SLF001 - of one family
+            self.tmpfs(mount.container, read_only=mount.read_only)
+            return
         at = self._ready(mount.container, directory=source.inode.is_directory).spot
         made = mounts.bind(source, at, recursive=binding.recursive)
         mounts.set_propagation(made, binding.propagation, recursive=True)
-        flags = attrs.evolve(
-            made.flags,
-            read_only=made.flags.read_only or mount.read_only,
-            nodev=made.flags.nodev or binding.nodev,
-        )
-        mounts.remount(made, flags)
+        flags = {name: True for name in ("nosuid", "nodev", "noexec") if getattr(binding, name)}
+        if mount.read_only or binding.read_only:
+            flags["read_only"] = True
+        mounts.remount(made, attrs.evolve(made.flags, **flags))
+        if binding.recursive_read_only:
+            for each in made.tree():
+                mounts.remount(each, attrs.evolve(each.flags, read_only=True))
+
+    def _is_file(self, path: ContainerPath) -> bool:
+        return self._exists(str(path)) and not self._at(path).inode.is_directory
 
     def _mask(self, mask: ProcMask) -> None:
         """Hide the driver's files as the GPU runtimes do, the older way or the newer."""
@@ -309,7 +352,7 @@ class FakeContainer(Nesting):
         content = self._world.files.get("driver/nvidia/params")
         content = content.replace("ModifyDeviceFiles: 1", "ModifyDeviceFiles: 0")
         if mask == "directory":
-            self._mount(self._world.volume("tmpfs", "tmpfs", "mode=555"), directory, _runtime.PROC)
+            self._mount(self._volume("tmpfs", "tmpfs", "mode=555"), directory, _runtime.PROC)
             self.file(params, content, mode=0o444)
             return
         at = self._at(ContainerPath(params)).spot
@@ -317,9 +360,10 @@ class FakeContainer(Nesting):
 
     def _new_file(self, name: str, content: str) -> Place:
         """Return a new file in a tmpfs of its own, which is mounted nowhere else."""
-        volume = self._world.volume("tmpfs", "tmpfs")
+        volume = self._volume("tmpfs", "tmpfs")
         inode = volume.new(FileType.REGULAR, mode=0o444)
         inode.content = content.encode()
+        inode.uid = inode.gid = self._who.kept(0)
         volume.root.add(name, inode)
         mount = self._world.mounts.new_root(volume)
         return Place(Spot(mount, volume.root.lookup(name)))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from devroot._filesystem import FileStatus, FileType
 from devroot._local import _walk
 from devroot._paths import ContainerPath
-from devroot.testing._handles import Process, TreeDirectory
+from devroot.testing._handles import TreeDirectory
 from devroot.testing._inodes import kernel_error
+from devroot.testing._rights import READ, SEARCH
 from devroot.testing._scene import Scene
 from devroot.testing._walk import Place, walk
 
@@ -18,14 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from devroot.testing._faults import Operation
+    from devroot.testing._process import Process
+    from devroot.testing._rights import Credentials
 
 
 class ProcessFileSystem(Scene):
     """The files in memory, as one process sees them; a `FileSystem`.
 
     `FakeContainer.view` has one. It answers with the errors of Linux for this process: its
-    mounts, its capabilities and its user namespace. Besides, it has the methods by which a test
-    makes and removes files: those are not the process's work, and meet neither hooks nor faults.
+    mounts, its user and groups, its capabilities and its user namespace. What would depend on
+    something that is not modelled is a `NotModelledError`.
+
+    Besides, it has the methods by which a test makes and removes files: those are not the
+    process's work, and meet neither hooks nor faults.
 
     .. versionadded:: 0.1.0
     """
@@ -38,6 +44,10 @@ class ProcessFileSystem(Scene):
     @property
     def _top(self) -> Place:
         return self._process.root
+
+    @property
+    def _who(self) -> Credentials:
+        return self._process.who
 
     def __repr__(self) -> str:
         return f"<ProcessFileSystem of process {self._process.pid}>"
@@ -52,18 +62,20 @@ class ProcessFileSystem(Scene):
         with self._walking("open_directory", root, unsafe_path) as place:
             if not place.inode.is_directory:
                 raise kernel_error(errno.ENOTDIR)
+            self._process.who.check(place.inode, READ | SEARCH)
             return TreeDirectory(self._process, place)
 
     def status(self, root: ContainerPath, unsafe_path: str, /) -> FileStatus:
         """Return the status of the file to which *unsafe_path* leads inside *root*."""
         with self._walking("status", root, unsafe_path) as place:
-            return place.inode.status()
+            return self._process.who.status(place.inode)
 
     def read_bytes(self, root: ContainerPath, unsafe_path: str, /) -> bytes:
         """Return the content of the regular file to which *unsafe_path* leads inside *root*."""
         with self._walking("read_bytes", root, unsafe_path) as place:
             if place.inode.type is not FileType.REGULAR:
                 raise kernel_error(errno.EINVAL)
+            self._process.who.check(place.inode, READ)
             return place.inode.read(self._process)
 
     def read_link(self, root: ContainerPath, unsafe_path: str, /) -> str:

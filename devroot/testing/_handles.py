@@ -6,18 +6,18 @@ import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-import attrs
 from typing_extensions import Self
 
 from devroot._filesystem import FileStatus, FileType
 from devroot._local import _directory
 from devroot._paths import ContainerPath
-from devroot._view import CAP_MKNOD
-from devroot.errors import InvalidNodeError
-from devroot.testing import _inodes
-from devroot.testing._atomic import LOCK, atomic
-from devroot.testing._faults import Faults, ProcessKilled
-from devroot.testing._inodes import MAJOR_MAX, MINOR_MAX, kernel_error
+from devroot.testing import _names
+from devroot.testing._atomic import atomic
+from devroot.testing._devices import check_numbers
+from devroot.testing._faults import ProcessKilled
+from devroot.testing._inodes import MADE_BY_KERNEL, kernel_error
+from devroot.testing._limits import Limit
+from devroot.testing._rights import READ, SEARCH
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -25,71 +25,12 @@ if TYPE_CHECKING:
 
     from devroot._filesystem import Directory
     from devroot.testing._inodes import Inode
-    from devroot.testing._vfs import Namespace, VfsMount
+    from devroot.testing._process import Process
     from devroot.testing._walk import Place
 
 _DEVICES: Final = {FileType.CHARACTER, FileType.BLOCK}
-_WHITEOUT: Final = (FileType.CHARACTER, (0, 0))  # which anybody may make
 _NOT_MADE_BY_MKNOD: Final = {FileType.DIRECTORY, FileType.SYMLINK}
 _UMASK: Final = 0o022
-
-
-CAP_CHOWN: Final = 0
-CAP_FOWNER: Final = 3
-ALL_CAPABILITIES: Final = 2**41 - 1
-"""The effective set of a process that may do anything; see linux/capability.h."""
-
-
-@attrs.define(eq=False, kw_only=True)
-class Process:
-    """Who works on the files, and what all its handles share.
-
-    Attributes:
-        namespace: its mount namespace.
-        root: its root directory.
-        pid: its number, which ``/proc/self`` leads to (decimal).
-        capabilities: its effective set, as a number with a bit for each.
-        initial_user_namespace: whether it is in it; in another one it makes no devices.
-        faults: what is to go wrong.
-        incarnation: stands for the process while it lives; None while there is none.
-    """
-
-    namespace: Namespace
-    root: Place
-    pid: int = 1
-    capabilities: int = ALL_CAPABILITIES
-    initial_user_namespace: bool = True
-    faults: Faults = attrs.field(factory=Faults)
-    incarnation: object = attrs.field(factory=object)
-
-    def may(self, capability: int) -> bool:
-        """Whether it has a capability in the initial user namespace."""
-        return self.initial_user_namespace and bool(self.capabilities >> capability & 1)
-
-    @contextmanager
-    def doing(self, operation: str, path: str, to: str | None = None) -> Generator[None]:
-        """Let faults and hooks come first, then do one step that nobody else sees half done.
-
-        An error of the kernel leaves with the path in it.
-
-        Raises:
-            ProcessKilled: the process is killed now, or was and does nothing any more.
-        """
-        if self.incarnation is None:
-            raise ProcessKilled
-        try:
-            self.faults.meet(operation, path, to)
-        except ProcessKilled:
-            self.incarnation = None
-            raise
-        with LOCK:
-            try:
-                yield
-            except OSError as error:
-                if error.filename is None:
-                    error.filename = path
-                    error.filename2 = to
-                raise
 
 
 class TreeDirectory:
@@ -142,17 +83,20 @@ class TreeDirectory:
     def status(self) -> FileStatus:
         """Return what the directory itself is now; ``links`` is 0 once it was deleted."""
         with self._process.doing("status", str(self._path)):
-            return self._directory().inode.status()
+            return self._process.who.status(self._directory().inode)
 
     def names(self) -> list[str]:
         """Return the names in the directory, in the order in which they came."""
         with self._process.doing("names", str(self._path)):
-            return list(self._directory().inode.entries)
+            inode = self._directory().inode
+            if inode.lacks:
+                raise inode.lacks.met(str(self._path))
+            return list(inode.entries)
 
     def lstat(self, name: str, /) -> FileStatus:
         """Return the status of *name* itself, a symbolic link included."""
         with self._doing("lstat", name):
-            return self._found(name).inode.status()
+            return self._process.who.status(self._found(name).inode)
 
     def read_link(self, name: str, /) -> str:
         """Return the target of the symbolic link *name*."""
@@ -168,6 +112,7 @@ class TreeDirectory:
             place = self._found(name)
             if not place.inode.is_directory:
                 raise kernel_error(errno.ENOTDIR)
+            self._process.who.check(place.inode, READ)
             return TreeDirectory(self._process, place)
 
     def make_directory(self, name: str, /, *, mode: int, uid: int = 0, gid: int = 0) -> None:
@@ -200,7 +145,7 @@ class TreeDirectory:
                 device and the process may not make one, mknod(2).
         """
         _directory.check_name(name)
-        _check_numbers(major, minor)
+        check_numbers(major, minor)
         with self._doing("make_node", name):
             if type in _NOT_MADE_BY_MKNOD:
                 raise kernel_error(errno.EINVAL)
@@ -213,7 +158,7 @@ class TreeDirectory:
     def make_symlink(self, name: str, target: str, /) -> None:
         """Make *name* a symbolic link to the text *target*."""
         with self._doing("make_symlink", name):
-            _inodes.check_target(target)
+            _names.check_target(target)
             self._make(name, FileType.SYMLINK, mode=0o777).target = target
 
     def write_file(self, name: str, data: bytes, /, *, mode: int) -> None:
@@ -223,10 +168,11 @@ class TreeDirectory:
             place = self._found(name)
         try:
             with self._doing("write_file.data", name):
+                place.mount.volume.check_room(len(data))
                 place.inode.content = bytes(data)
             if mode != place.inode.mode:
                 with self._doing("write_file.mode", name):
-                    place.inode.mode = mode
+                    self._process.who.set_mode(place.inode, mode)
         except ProcessKilled:
             raise
         except BaseException:
@@ -252,7 +198,7 @@ class TreeDirectory:
         with self._doing("mend", name):
             place = self._found(name)
             inode = place.inode
-            now = inode.status()
+            now = self._process.who.status(inode)
             if not now.same_file(expected) or (now.type, now.major, now.minor) != (
                 expected.type,
                 expected.major,
@@ -268,41 +214,48 @@ class TreeDirectory:
         with self._doing("link", name, to, to_name):
             found = self._found(name)
             target = self._sibling(to)
-            target.inode.check_free(to_name)
-            _check_writable(target.mount)
+            self._check_free(target, to_name)
+            target.mount.check_writable()
             if found.mount is not target.mount:
                 raise kernel_error(errno.EXDEV)
-            _inodes.link(found.inode, target.inode, to_name)
+            if self._process.protected_hardlinks:
+                self._process.who.check_links(found.inode)
+            _names.link(found.inode, target.inode, to_name, who=self._process.who)
 
     def rename(self, name: str, to: Directory, to_name: str, /, *, replace: bool) -> None:
         """Move *name* to *to_name* in *to* in one step."""
         with self._doing("rename", name, to, to_name):
             source, target = self._directory(), self._sibling(to)
+            for place in (source, target):
+                self._process.who.check(place.inode, SEARCH)
             if source.mount is not target.mount:
                 raise kernel_error(errno.EXDEV)
-            _check_writable(source.mount)
-            _inodes.rename(
+            source.mount.check_writable()
+            _names.rename(
                 source.inode,
                 name,
                 target.inode,
                 to_name,
                 replace=replace,
                 namespace=self._process.namespace,
+                who=self._process.who,
             )
 
     def unlink(self, name: str, /) -> None:
         """Remove the name of anything but a directory."""
         with self._doing("unlink", name):
-            place = self._directory()
-            _check_writable(place.mount)
-            _inodes.unlink(place.inode, name, namespace=self._process.namespace)
+            place, who = self._directory(), self._process.who
+            who.check(place.inode, SEARCH)
+            place.mount.check_writable()
+            _names.unlink(place.inode, name, namespace=self._process.namespace, who=who)
 
     def remove_directory(self, name: str, /) -> None:
         """Remove the empty directory *name*."""
         with self._doing("remove_directory", name):
-            place = self._directory()
-            _check_writable(place.mount)
-            _inodes.remove_directory(place.inode, name, namespace=self._process.namespace)
+            place, who = self._directory(), self._process.who
+            who.check(place.inode, SEARCH)
+            place.mount.check_writable()
+            _names.remove_directory(place.inode, name, namespace=self._process.namespace, who=who)
 
     def try_lock(self) -> bool:
         """Take the directory's exclusive lock, without waiting; `close` gives it back."""
@@ -342,7 +295,17 @@ class TreeDirectory:
 
     def _found(self, name: str) -> Place:
         """Return what is at *name*, or mounted on it; links are not followed."""
-        return self._directory().enter(name)
+        return self._directory().enter(name, self._process)
+
+    def _check_free(self, place: Place, name: str) -> None:
+        """Check that *name* can be made in a directory.
+
+        Raises:
+            OSError: ``EACCES``, ``EEXIST``, ``ENOENT``, ``ENAMETOOLONG``.
+        """
+        self._process.who.check(place.inode, SEARCH)
+        place.inode.check_free(name)
+        place.inode.check_known(name, place.path_of(name))
 
     def _sibling(self, to: Directory) -> Place:
         """Return the directory that *to* has open, if it is of the same kernel.
@@ -357,13 +320,17 @@ class TreeDirectory:
     def _make(
         self, name: str, type: FileType, *, mode: int, number: tuple[int, int] = (0, 0)
     ) -> Inode:
-        place = self._directory()
-        place.inode.check_free(name)
-        _check_writable(place.mount)
-        if type in _DEVICES and (type, number) != _WHITEOUT and not self._process.may(CAP_MKNOD):
-            raise kernel_error(errno.EPERM)
+        place, who = self._directory(), self._process.who
+        self._check_free(place, name)
+        place.mount.check_writable()
+        who.check_changes(place.inode)
+        if place.mount.volume.fstype == "mqueue" and type is FileType.REGULAR:
+            raise Limit.QUEUES.met(place.path_of(name))
+        _names.check_makes(place.inode, type, number, who)
+        if type in _DEVICES and self._process.device_rules is not None:
+            self._process.device_rules.check(type, *number)
         inode = place.mount.volume.new(type, mode=mode)
-        inode.belong_to(place.inode)
+        who.give_to_itself(inode, place.inode)
         place.inode.add(name, inode)
         return inode
 
@@ -397,40 +364,30 @@ class TreeDirectory:
         gid: int | None,
     ) -> None:
         """Change what differs, the owner first: each is one system call."""
-        inode = place.inode
-        owned_anew = uid not in {None, inode.uid} or gid not in {None, inode.gid}
+        inode, who = place.inode, self._process.who
+        owner = who.shown(inode.uid), who.shown(inode.gid)
+        new_uid = None if uid in {None, owner[0]} else uid
+        new_gid = None if gid in {None, owner[1]} else gid
+        owned_anew = (new_uid, new_gid) != (None, None)
         if owned_anew:
-            with self._doing(f"{operation}.owner", name):
-                _check_writable(place.mount)
-                self._require(CAP_CHOWN)
-                inode.own(uid=uid, gid=gid)
+            with self._changing(f"{operation}.owner", name, place):
+                who.own(
+                    inode,
+                    uid=None if new_uid is None else who.kept(new_uid),
+                    gid=None if new_gid is None else who.kept(new_gid),
+                )
         if mode is not None and (owned_anew or mode != inode.mode):
-            with self._doing(f"{operation}.mode", name):
-                _check_writable(place.mount)
-                if inode.uid:
-                    self._require(CAP_FOWNER)
-                inode.mode = mode
+            with self._changing(f"{operation}.mode", name, place):
+                who.set_mode(inode, mode)
 
-    def _require(self, capability: int) -> None:
-        if not self._process.capabilities >> capability & 1:
-            raise kernel_error(errno.EPERM)
+    @contextmanager
+    def _changing(self, operation: str, name: str, place: Place) -> Generator[None]:
+        with self._doing(operation, name):
+            place.mount.check_writable()
+            if place.mount.volume.fstype in MADE_BY_KERNEL:
+                raise Limit.KERNEL_FILE_OWNERS.met(place.path)
+            yield
 
 
 def _is_alive(holder: tuple[object, object]) -> bool:
     return isinstance(holder[0], TreeDirectory) and holder[0].is_open
-
-
-def _check_writable(mount: VfsMount) -> None:
-    """Check that something can be changed through *mount*.
-
-    Raises:
-        OSError: ``EROFS``.
-    """
-    if mount.read_only:
-        raise kernel_error(errno.EROFS)
-
-
-def _check_numbers(major: int, minor: int) -> None:
-    for field, value, most in (("major", major, MAJOR_MAX), ("minor", minor, MINOR_MAX)):
-        if not 0 <= value <= most:
-            raise InvalidNodeError(field, value, reason=f"it is from 0 to {most}")

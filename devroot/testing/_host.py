@@ -11,11 +11,12 @@ from devroot.testing import _dump
 from devroot.testing._atomic import atomic
 from devroot.testing._container import Nesting
 from devroot.testing._driver import DriverSpec, devices
-from devroot.testing._handles import Process
-from devroot.testing._machine import FakeDevice, World
+from devroot.testing._options import PLAIN
+from devroot.testing._process import Process
 from devroot.testing._runtime import DEV_NODES
-from devroot.testing._vfs import PLAIN, Spot
+from devroot.testing._vfs import Spot
 from devroot.testing._walk import Place
+from devroot.testing._world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from devroot._device import DeviceNode
     from devroot._paths import ContainerPath
     from devroot.nvidia import MigDevice
+    from devroot.testing._container import FakeContainer
+    from devroot.testing._devices import FakeDevice
     from devroot.testing._machine import Path
 
 _DIRECTORIES: Final = (
@@ -201,19 +204,19 @@ class FakeHost(Nesting):
             node: the node, or its path.
 
         Raises:
-            AssertionError: it does not; the text shows what the host and every container have.
+            AssertionError: it does not; the text shows what all sides have there.
         """
         path = _device_path(node)
         try:
             found = self.device(path)
         except OSError as error:
             words = f"{error.strerror}: {path}"
-            raise self._failed(words) from None
+            raise self._failed(words, path) from None
         if not isinstance(node, str):
             wanted = f"{node.type} {node.major}:{node.minor} {node.mode:04o} {node.uid}:{node.gid}"
             if str(found) != wanted:
                 words = f"{path} is {found} on the host, and not {wanted}"
-                raise self._failed(words)
+                raise self._failed(words, path)
         return found
 
     @atomic
@@ -221,29 +224,37 @@ class FakeHost(Nesting):
         """Assert that the host has nothing at the path of *node*.
 
         Raises:
-            AssertionError: it has; the text shows what the host and every container have.
+            AssertionError: it has; the text shows what all sides have there.
         """
         path = _device_path(node)
         if self._exists(path):
             words = f"the host has {path}"
-            raise self._failed(words)
+            raise self._failed(words, path)
 
     @atomic
-    def tree(self, below: Path = "/") -> str:
-        """Return what the host and then each container sees at *below*, one file a line.
+    def tree(self, below: Path = "/", *, containers: Iterable[FakeContainer] | None = None) -> str:
+        """Return what the host and its containers have at *below*, side by side.
 
-        Device nodes have their numbers, and mount points say what is mounted there. What is in
-        ``/proc`` and ``/sys`` is left out.
+        There is a row for each path and a column for each machine: the host, then the containers
+        by name. Nodes have their numbers, modes and owners, and what is mounted somewhere stands
+        in brackets: the file system, where the host sees it, and its options. ``-`` is nothing.
+        What is in ``/proc`` and ``/sys`` is left out.
+
+        Args:
+            below: the directory, the same on all of them.
+            containers: which of them to show; by default all, nested ones included.
         """
-        machines = [("host", self._process)]
-        machines += [(each.name, each._process) for each in self._world.containers]  # noqa: SLF001 - of one family
-        return _dump.render(machines, below=str(below))
+        return _dump.render(self._machines(containers), below=str(below))
 
-    def _failed(self, words: str) -> AssertionError:
-        parts = [words, _dump.render([("host", self._process)], below="/dev")]
+    def _machines(self, containers: Iterable[FakeContainer] | None = None) -> _dump.Machines:
+        shown = self._world.containers if containers is None else containers
+        found = [(each.name, each._process) for each in shown]  # noqa: SLF001 - of one family
+        return [(self.name, self._process), *sorted(found, key=lambda machine: machine[0])]
+
+    def _failed(self, words: str, path: str) -> AssertionError:
+        parts = [words, _dump.render_around(self._machines(), path)]
         for each in self._world.containers:
-            parts.append(_dump.render([(each.name, each._process)], below="/dev"))  # noqa: SLF001 - of one family
-            parts.append(each.mountinfo())
+            parts += [f"mounts of {each.name}:", each.mountinfo()]
         return AssertionError("\n".join(parts))
 
 

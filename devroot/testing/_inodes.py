@@ -1,23 +1,25 @@
-"""Inodes in memory, and what the kernel lets one do with the names of one file system.
+"""Inodes in memory: files, the names that they have, and the file systems that hold them.
 
 Nothing here knows a path: errors are `OSError` with ``errno`` alone, and whoever knows the path
-adds it. The answers are those of Linux on a tmpfs. Both sides of an operation are of one file
-system; the caller sees to that.
+adds it.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 from typing import TYPE_CHECKING, Final, Protocol
 
 import attrs
 
 from devroot._filesystem import FileStatus, FileType
-from devroot._local import _walk
+from devroot.testing._limits import Limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from devroot.testing._process import Process
 
 NAME_MAX: Final = 255
 """The longest name in a directory, in bytes; see limits.h(0p) and path_resolution(7)."""
@@ -26,9 +28,13 @@ MAJOR_MAX: Final = 2**12 - 1
 MINOR_MAX: Final = 2**20 - 1
 """The kernel's dev_t has 12 bits of major and 20 bits of minor (MINORBITS in linux/kdev_t.h)."""
 
-_SET_UID: Final = 0o4000
-_SET_GID: Final = 0o2000
-_GROUP_EXECUTE: Final = 0o010
+SET_UID: Final = 0o4000
+SET_GID: Final = 0o2000
+
+MADE_BY_KERNEL: Final = {"devpts": 0, "mqueue": 40, "proc": 0, "sysfs": 0}
+"""File systems whose names the kernel makes and no process, and the size of their directories."""
+
+_LIMIT: Final = re.compile(r"size=([0-9]+)k")
 
 
 def kernel_error(number: int) -> OSError:
@@ -99,7 +105,7 @@ class Inode:
 
     Attributes:
         number: of the inode in its file system.
-        device: of the file system (``st_dev``).
+        volume: the file system.
         mode: permission, set-ID and sticky bits (octal, at most 0o7777).
         major: major number (decimal) of a device node, else 0.
         minor: minor number (decimal) of a device node, else 0.
@@ -107,13 +113,16 @@ class Inode:
         target: of a symbolic link.
         entries: of a directory.
         live: what gives the content or the target to the process that asks, as in procfs.
+        magic: whether it is a link of procfs that leads elsewhere than its text says.
+        lacks: what a directory has on Linux and not here; None if there is nothing.
+        absent: names that it does not have on Linux either.
         names: how many names lead here; a directory has at most one.
         locked_by: which handle of which process holds the exclusive flock(2) lock.
     """
 
     type: FileType
     number: int
-    device: int
+    volume: Volume
     mode: int
     uid: int = 0
     gid: int = 0
@@ -122,7 +131,10 @@ class Inode:
     content: bytes = b""
     target: str = ""
     entries: dict[str, Entry] = attrs.field(factory=dict[str, "Entry"])
-    live: Callable[[object], str] | None = None
+    live: Callable[[Process | None], str] | None = None
+    magic: bool = False
+    lacks: Limit | None = None
+    absent: set[str] = attrs.field(factory=set[str])
     names: int = 0
     locked_by: tuple[object, object] | None = None
     _entry: Entry | None = None
@@ -140,6 +152,11 @@ class Inode:
         return self.type is FileType.DIRECTORY
 
     @property
+    def is_regular(self) -> bool:
+        """Whether this is a regular file."""
+        return self.type is FileType.REGULAR
+
+    @property
     def links(self) -> int:
         """What stat(2) says: a directory counts its own ``.`` and the ``..`` of each child."""
         if not self.is_directory or not self.names:
@@ -148,7 +165,9 @@ class Inode:
 
     @property
     def size(self) -> int:
-        """What stat(2) says in bytes; 0 for a directory, where it differs by file system."""
+        """What stat(2) says in bytes."""
+        if self.is_directory:
+            return self.volume.size_of_directory(len(self.entries))
         return len(self.content) or encoded_length(self.target)
 
     def status(self) -> FileStatus:
@@ -162,33 +181,17 @@ class Inode:
             minor=self.minor,
             links=self.links,
             size=self.size,
-            device=self.device,
+            device=self.volume.device,
             inode=self.number,
         )
 
-    def own(self, *, uid: int | None, gid: int | None) -> None:
-        """Change the owner as chown(2) does: on a file, the set-ID bits go."""
-        self.uid = self.uid if uid is None else uid
-        self.gid = self.gid if gid is None else gid
-        if not self.is_directory:
-            self.mode &= ~_SET_UID
-            if self.mode & _GROUP_EXECUTE:
-                self.mode &= ~_SET_GID
-
-    def belong_to(self, directory: Inode) -> None:
-        """Take the group of a set-group-ID *directory*, as what is made in it does, inode(7)."""
-        if directory.mode & _SET_GID:
-            self.gid = directory.gid
-            if self.is_directory:
-                self.mode |= _SET_GID
-
-    def read(self, process: object) -> bytes:
+    def read(self, process: Process) -> bytes:
         """Return the content of a regular file for *process*."""
         if self.live is None:
             return self.content
         return self.live(process).encode("utf-8", "surrogateescape")
 
-    def target_for(self, process: object) -> str:
+    def target_for(self, process: Process | None) -> str:
         """Return the target of a symbolic link for *process*."""
         return self.target if self.live is None else self.live(process)
 
@@ -210,6 +213,16 @@ class Inode:
             return self.entries[name]
         except KeyError:
             raise kernel_error(errno.ENOENT) from None
+
+    def check_known(self, name: str, path: str) -> None:
+        """Check that it is modelled whether *name* is here; a number is a process or nothing.
+
+        Raises:
+            NotModelledError: it is not.
+        """
+        known = name in self.entries or name in self.absent or name.isdigit()
+        if self.lacks and not known:
+            raise self.lacks.met(path)
 
     def check_free(self, name: str) -> None:
         """Check that *name* can be made in this directory.
@@ -244,6 +257,7 @@ class Inode:
     def drop(self, name: str) -> None:
         """Take the name *name* away, which is known to exist, and what is mounted on it."""
         entry = self.entries.pop(name)
+        self.absent.add(name)
         entry.inode.names -= 1
         entry.deleted = True
         for mount in tuple(entry.mounted):
@@ -302,103 +316,27 @@ class Volume:
         if self.full:
             raise kernel_error(errno.ENOSPC)
         self._last += 1
-        return Inode(type=type, number=self._last, device=self.device, mode=mode)
+        return Inode(type=type, number=self._last, volume=self, mode=mode)
 
+    def size_of_directory(self, names: int) -> int:
+        """Return what stat(2) says in bytes of a directory with so many names.
 
-def link(inode: Inode, target: Inode, to_name: str) -> None:
-    """Give *inode* the second name *to_name* in *target*, which is known to be free.
+        A tmpfs counts 20 for each and for ``.`` and ``..`` (BOGO_DIRENT_SIZE in mm/shmem.c); a disk
+        gives a block.
+        """
+        if self.fstype in {"tmpfs", "devtmpfs"}:
+            return 20 * (names + 2)
+        return MADE_BY_KERNEL.get(self.fstype, 4096)
 
-    As linkat(2) does, without following a symbolic link.
+    def check_room(self, size: int) -> None:
+        """Check that it does not depend on a limit whether *size* bytes more fit in.
 
-    Raises:
-        OSError: ``EPERM`` if it is a directory.
-    """
-    if inode.is_directory:
-        raise kernel_error(errno.EPERM)
-    target.add(to_name, inode)
-
-
-def unlink(directory: Inode, name: str, *, namespace: object = None) -> None:
-    """Remove *name* from *directory* as unlinkat(2) does.
-
-    Raises:
-        OSError: ``ENOENT``; ``EISDIR`` if it is a directory; ``EBUSY`` if something is mounted
-            on it in *namespace*.
-    """
-    entry = directory.lookup(name)
-    if entry.inode.is_directory:
-        raise kernel_error(errno.EISDIR)
-    entry.check_not_busy(namespace)
-    directory.drop(name)
-
-
-def remove_directory(directory: Inode, name: str, *, namespace: object = None) -> None:
-    """Remove the empty directory *name* from *directory*, by rmdir(2).
-
-    Raises:
-        OSError: ``ENOENT``, ``ENOTDIR``, ``ENOTEMPTY``; ``EBUSY`` if something is mounted on it
-            in *namespace*.
-    """
-    entry = directory.lookup(name)
-    if not entry.inode.is_directory:
-        raise kernel_error(errno.ENOTDIR)
-    entry.check_not_busy(namespace)
-    if entry.inode.entries:
-        raise kernel_error(errno.ENOTEMPTY)
-    directory.drop(name)
-
-
-def rename(  # noqa: PLR0913 - renameat2(2) has as many
-    source: Inode,
-    name: str,
-    target: Inode,
-    to_name: str,
-    *,
-    replace: bool,
-    namespace: object = None,
-) -> None:
-    """Move *name* in *source* to *to_name* in *target*, by renameat2(2).
-
-    Raises:
-        OSError: ``ENOENT``; ``EEXIST`` unless *replace*; ``EINVAL`` if a directory would move
-            into itself; ``ENOTDIR``, ``EISDIR`` or ``ENOTEMPTY`` if what is there
-            cannot be replaced; ``EBUSY`` if something is mounted on either in *namespace*.
-    """
-    entry = source.lookup(name)
-    inode = entry.inode
-    there = target.lookup(to_name) if target.has(to_name) else None
-    if there is not None and not replace:
-        raise kernel_error(errno.EEXIST)
-    if inode.is_directory and inode.contains(target):
-        raise kernel_error(errno.EINVAL)
-    if there is not None:
-        existing = there.inode
-        if existing.is_directory and existing.contains(source):
-            raise kernel_error(errno.ENOTEMPTY)
-        if existing is inode:
-            return  # two names of one file: rename(2) does nothing
-        if inode.is_directory and not existing.is_directory:
-            raise kernel_error(errno.ENOTDIR)
-        if existing.is_directory and not inode.is_directory:
-            raise kernel_error(errno.EISDIR)
-        there.check_not_busy(namespace)
-    entry.check_not_busy(namespace)
-    if there is not None:
-        if there.inode.entries:
-            raise kernel_error(errno.ENOTEMPTY)
-        target.drop(to_name)
-    target.take(entry, to_name)
-
-
-def check_target(target: str) -> None:
-    """Refuse what symlink(2) does not take as a target.
-
-    Raises:
-        InvalidPathError: it holds a NUL, or a character that no file name can hold.
-        OSError: ``ENOENT`` if it is empty; ``ENAMETOOLONG`` from 4096 bytes on.
-    """
-    data = _walk.encode(target, kind="target of a link")
-    if not data:
-        raise kernel_error(errno.ENOENT)
-    if len(data) >= _walk.PATH_MAX:
-        raise kernel_error(errno.ENAMETOOLONG)
+        Raises:
+            NotModelledError: it does.
+        """
+        limit = _LIMIT.search(self.options)
+        if limit is None or not size:
+            return
+        files = {inode.number: inode.size for _, inode in self.root.walk() if inode.is_regular}
+        if size + sum(files.values()) > int(limit[1]) * 1024:
+            raise Limit.SIZE.met()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, ClassVar, Literal, overload
 
 import attrs
@@ -11,84 +10,25 @@ from devroot._filesystem import FileType
 from devroot._paths import ContainerPath, HostPath, as_container_path
 from devroot.errors import InvalidSceneError, PathKindError
 from devroot.testing._atomic import atomic
+from devroot.testing._devices import FakeDevice, record
 from devroot.testing._files import ProcessFileSystem
 from devroot.testing._inodes import Volume, kernel_error
-from devroot.testing._procfs import KernelFiles, ProcFiles, device_number, mountinfo
+from devroot.testing._limits import Limit
+from devroot.testing._options import PLAIN, Flags
+from devroot.testing._procfs import ProcFiles, mountinfo
 from devroot.testing._scene import Scene
 from devroot.testing._specs import DEVICE_TYPES, Spec
-from devroot.testing._vfs import PLAIN, Flags, MountKernel
 
 if TYPE_CHECKING:
-    from devroot.testing._container import FakeContainer
-    from devroot.testing._handles import Process
-    from devroot.testing._inodes import Inode
-    from devroot.testing._vfs import Propagation, VfsMount
+    from devroot.testing._peers import Propagation
+    from devroot.testing._process import Process
+    from devroot.testing._rights import Credentials
+    from devroot.testing._vfs import MountKernel, VfsMount
     from devroot.testing._walk import Place
+    from devroot.testing._world import World
 
 Path = str | ContainerPath | HostPath
 """A path in the machine whose method it is given to."""
-
-_LETTERS = {kind: letter for letter, kind in DEVICE_TYPES.items()}
-
-
-@attrs.frozen(kw_only=True)
-class FakeDevice:
-    """A device node as it is now.
-
-    Attributes:
-        path: where it was looked for.
-        type: ``c`` or ``b``.
-        number: major and minor (decimal).
-        mode: permission bits (octal).
-        uid: the owner's user ID.
-        gid: the owner's group ID.
-        links: how many names it has.
-
-    .. versionadded:: 0.1.0
-    """
-
-    path: str
-    type: Literal["c", "b"]
-    number: tuple[int, int]
-    mode: int
-    uid: int
-    gid: int
-    links: int
-
-    def __str__(self) -> str:
-        major, minor = self.number
-        return f"{self.type} {major}:{minor} {self.mode:04o} {self.uid}:{self.gid}"
-
-
-class World:
-    """One kernel: all that a host and its containers share."""
-
-    def __init__(self) -> None:
-        self.mounts: MountKernel = MountKernel()
-        self.files: KernelFiles = KernelFiles()
-        self.containers: list[FakeContainer] = []
-        self.pids: itertools.count[int] = itertools.count(1000, 17)
-        self._minors = itertools.count(30)
-        size = "size=8192k,nr_inodes=2051834,mode=755"
-        self.devtmpfs: Volume = self.volume("devtmpfs", "devtmpfs", size, number=(0, 5))
-        self.sysfs: Volume = self.volume("sysfs", "sysfs", number=(0, 20))
-
-    def number_from(self, *, mount_id: int, minor: int) -> None:
-        """Give what is mounted from now on numbers from these on, as on a host long in use."""
-        self.mounts.number_from(mount_id)
-        self._minors = itertools.count(minor)
-
-    def volume(
-        self, fstype: str, source: str, options: str = "", *, number: tuple[int, int] | None = None
-    ) -> Volume:
-        """Return a new file system; by default its number is one that no other has."""
-        major, minor = (0, next(self._minors)) if number is None else number
-        device = device_number(major, minor)
-        return Volume(device, fstype=fstype, source=source, options=options)
-
-    def proc(self) -> ProcFiles:
-        """Return a new ``/proc``, for a new PID namespace."""
-        return ProcFiles(self.volume("proc", "proc"), self.files)
 
 
 class Machine(Scene):
@@ -110,6 +50,10 @@ class Machine(Scene):
     @property
     def _top(self) -> Place:
         return self._process.root
+
+    @property
+    def _who(self) -> Credentials:
+        return self._process.who
 
     @property
     def filesystem(self) -> ProcessFileSystem:
@@ -171,7 +115,7 @@ class Machine(Scene):
             inode = self._at(self._own(path)).inode
         except OSError as error:
             raise self._no_device(text, error.errno or 0) from error
-        return record(text, inode)
+        return record(text, inode, self._who)
 
     @atomic
     def has(self, path: Path) -> bool:
@@ -224,7 +168,7 @@ class Machine(Scene):
             OSError: ``ENOTDIR`` if *path* is no directory; and, as from every method that
                 follows a path, ``ELOOP`` and its like.
         """
-        volume = self._world.volume("tmpfs", "tmpfs", f"mode={mode:o}")
+        volume = self._volume("tmpfs", "tmpfs", f"mode={mode:o}")
         volume.root.mode = mode
         self._mount(volume, path, Flags(read_only=read_only, nodev=nodev))
 
@@ -244,7 +188,7 @@ class Machine(Scene):
         Raises:
             OSError: as from `tmpfs`.
         """
-        volume = self._world.volume("overlay", "overlay", "lowerdir=/l,upperdir=/u,workdir=/w")
+        volume = self._volume("overlay", "overlay", "lowerdir=/l,upperdir=/u,workdir=/w")
         self._mount(volume, path, Flags(read_only=read_only))
 
     @atomic
@@ -263,7 +207,7 @@ class Machine(Scene):
         Raises:
             OSError: as from `tmpfs`.
         """
-        volume = self._world.volume(fstype, source, number=(major, minor))
+        volume = self._volume(fstype, source, number=(major, minor))
         self._mount(volume, path, PLAIN)
 
     @atomic
@@ -290,8 +234,12 @@ class Machine(Scene):
                 with *source*.
 
         Raises:
+            InvalidSceneError: there is no such *propagation*.
+            NotModelledError: it is ``unbindable``.
             OSError: ``ENOTDIR`` if one is a directory and the other is not.
         """
+        if propagation is not None:
+            _check_propagation(propagation)
         found = self._ready(source).spot
         at = self._ready(target, directory=found.inode.is_directory).spot
         mount = self._world.mounts.bind(found, at, recursive=recursive)
@@ -323,8 +271,11 @@ class Machine(Scene):
         """Change with whom the mount at *path* shares what is mounted on it.
 
         Raises:
+            InvalidSceneError: there is no such *kind*.
+            NotModelledError: it is ``unbindable``.
             OSError: ``EINVAL`` if *path* is no mount point.
         """
+        _check_propagation(kind)
         self._world.mounts.set_propagation(self._mount_at(path), kind, recursive=recursive)
 
     @atomic
@@ -336,6 +287,14 @@ class Machine(Scene):
     def freeze(self, path: Path, *, read_only: bool = True) -> None:
         """Let the whole file system at *path* be read-only, or no longer, at all its mounts."""
         self._at(self._own(path)).mount.volume.read_only = read_only
+
+    def _volume(
+        self, fstype: str, source: str, options: str = "", *, number: tuple[int, int] | None = None
+    ) -> Volume:
+        """Return a new file system that belongs to the root user here."""
+        volume = self._world.volume(fstype, source, options, number=number)
+        volume.root.uid = volume.root.gid = self._who.kept(0)
+        return volume
 
     def _mount(self, volume: Volume, path: Path, flags: Flags) -> VfsMount:
         return self._world.mounts.mount(volume, self._ready(path).spot, flags=flags)
@@ -357,25 +316,19 @@ class Machine(Scene):
         return self._at(place)
 
 
-def record(path: str, inode: Inode) -> FakeDevice:
-    """Return the record of a device node.
+def _check_propagation(kind: str) -> None:
+    """Check that *kind* is one of those that there are.
 
     Raises:
-        InvalidSceneError: it is something else.
+        InvalidSceneError: it is not.
+        NotModelledError: it is ``unbindable``.
     """
-    if inode.type not in _LETTERS:
-        reason = f"what is there is no device node but a {inode.type.value}"
-        call = f"device({path!r})"
-        raise InvalidSceneError(call, reason=reason)
-    return FakeDevice(
-        path=path,
-        type="c" if _LETTERS[inode.type] == "c" else "b",
-        number=(inode.major, inode.minor),
-        mode=inode.mode,
-        uid=inode.uid,
-        gid=inode.gid,
-        links=inode.links,
-    )
+    if kind == "unbindable":
+        raise Limit.UNBINDABLE.met()
+    known = ("private", "slave", "shared")
+    if kind not in known:
+        call = f"propagation {kind!r}"
+        raise InvalidSceneError(call, reason=f"there are {', '.join(known)}")
 
 
 def _adjust(

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 from devroot._filesystem import FileType
 from devroot.testing._inodes import Inode, Volume, kernel_error
+from devroot.testing._limits import Limit
 from devroot.testing._vfs import path_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from devroot.testing._handles import Process
-    from devroot.testing._vfs import VfsMount
+    from devroot.testing._process import Process
+    from devroot.testing._vfs import Spot, VfsMount
 
 INITIAL_USER_NAMESPACE: Final = 4026531837
 """PROC_USER_INIT_INO of include/linux/proc_ns.h."""
 
 _OTHER_USER_NAMESPACE: Final = 4026532573
-_WHOLE_RANGE: Final = "         0          0 4294967295\n"
-_SHIFTED_RANGE: Final = "         0     100000      65536\n"
 _ESCAPED: Final = {" ": r"\040", "\t": r"\011", "\n": r"\012", "\\": r"\134"}
 
 
@@ -65,30 +64,34 @@ class ProcFiles:
     def __init__(self, volume: Volume, kernel_files: KernelFiles) -> None:
         self.volume = volume
         self._pids: dict[Process, int] = {}
-        volume.root.mode = 0o555
+        volume.root.mode, volume.root.lacks = 0o555, Limit.PROC
         link = volume.new(FileType.SYMLINK, mode=0o777)
         link.live = self._self
         volume.root.add("self", link)
-        for name in ("acpi", "bus", "driver", "sys"):
-            self._directory(name)
+        for name in ("acpi", "bus", "sys"):
+            self._directory(name).lacks = Limit.PROC
+        self._directory("driver")
         for name in ("kcore", "keys"):
-            self._file(name)
+            self._live(name, _unknown)
         kernel_files.show_in(self)
 
     def add(self, process: Process, pid: int) -> None:
         """List *process* by the number *pid*."""
+        who = process.who
         self._pids[process] = pid
         self._live(f"{pid}/mountinfo", lambda _: mountinfo(process))
-        self._live(f"{pid}/status", lambda _: _status(process, pid))
-        ranges = _WHOLE_RANGE if process.initial_user_namespace else _SHIFTED_RANGE
+        self._live(f"{pid}/status", lambda reader: _status(process, pid, reader or process))
         for name in ("uid_map", "gid_map"):
-            self.put(f"{pid}/{name}", ranges)
-        number = _OTHER_USER_NAMESPACE
-        if process.initial_user_namespace:
-            number = INITIAL_USER_NAMESPACE
+            self.put(f"{pid}/{name}", f"{0:10} {who.first:10} {who.count:10}\n")
         link = self.volume.new(FileType.SYMLINK, mode=0o777)
-        link.target = f"user:[{number}]"
-        self._directory(f"{pid}/ns").add("user", link)
+        link.magic, link.live = True, lambda reader: _user_namespace(process, reader or process)
+        ns = self._directory(f"{pid}/ns")
+        ns.add("user", link)
+        ns.mode = 0o511
+        top = self._directory(str(pid))
+        for inode in (top, *(inode for _, inode in top.walk())):
+            inode.uid, inode.gid = who.uid, who.gid
+            inode.lacks = Limit.PROC if inode.is_directory else None
 
     def put(self, path: str, content: str) -> None:
         """Let the file *path* have this content."""
@@ -98,19 +101,20 @@ class ProcFiles:
         """Let the file *path*, or the directory *path* with all that is in it, be no more."""
         above, _, name = path.rpartition("/")
         directory = self._directory(above)
+        directory.absent.add(name)
         if directory.has(name):
             inode = directory.child(name)
             for below in tuple(inode.entries):
                 self.drop(f"{path}/{below}")
             directory.drop(name)
 
-    def _self(self, process: object) -> str:
+    def _self(self, process: Process | None) -> str:
         for each, pid in self._pids.items():
             if each is process:
                 return str(pid)
         raise kernel_error(errno.ENOENT)
 
-    def _live(self, path: str, content: Callable[[object], str]) -> None:
+    def _live(self, path: str, content: Callable[[Process | None], str]) -> None:
         self._file(path).live = content
 
     def _file(self, path: str) -> Inode:
@@ -135,11 +139,11 @@ def mountinfo(process: Process) -> str:
     for mount in sorted(process.namespace.mounts, key=lambda mount: mount.id):
         point = path_below(mount, process.root.spot)
         if point is not None:
-            lines.append(_line(mount, point))
+            lines.append(_line(mount, point, process.root.spot))
     return "".join(lines)
 
 
-def _line(mount: VfsMount, point: str) -> str:
+def _line(mount: VfsMount, point: str, reader: Spot) -> str:
     volume = mount.volume
     root = mount.root.path + ("//deleted" if mount.root.deleted else "")
     tags: list[str] = []
@@ -147,6 +151,9 @@ def _line(mount: VfsMount, point: str) -> str:
         tags.append(f"shared:{mount.group}")
     if mount.master is not None:
         tags.append(f"master:{mount.master}")
+        dominant = mount.kernel.dominant_of(mount, reader)
+        if dominant not in {None, mount.master}:
+            tags.append(f"propagate_from:{dominant}")
     words = [
         str(mount.id),
         str(mount.parent_id),
@@ -177,9 +184,28 @@ def _escape(text: str) -> str:
     return "".join(_ESCAPED.get(character, character) for character in text)
 
 
-def _status(process: Process, pid: int) -> str:
+def _status(process: Process, pid: int, reader: Process) -> str:
+    who = process.who
+    uid, gid = ("\t".join([str(reader.who.shown(each))] * 4) for each in (who.uid, who.gid))
+    groups = " ".join(str(reader.who.shown(each)) for each in sorted(who.groups))
     return (
-        f"Name:\tplugin\nPid:\t{pid}\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n"
-        f"CapInh:\t0000000000000000\nCapPrm:\t{process.capabilities:016x}\n"
-        f"CapEff:\t{process.capabilities:016x}\nCapBnd:\t{process.capabilities:016x}\n"
+        f"Name:\tplugin\nPid:\t{pid}\nUid:\t{uid}\nGid:\t{gid}\nGroups:\t{groups} \n"
+        f"CapInh:\t0000000000000000\nCapPrm:\t{who.capabilities:016x}\n"
+        f"CapEff:\t{who.capabilities:016x}\nCapBnd:\t{who.bounding:016x}\n"
     )
+
+
+def _user_namespace(process: Process, reader: Process) -> str:
+    """Return what the link of the user namespace says to *reader*; see namespaces(7).
+
+    Raises:
+        OSError: ``EACCES`` if it may not look into the process.
+    """
+    if reader is not process and not reader.who.may_inspect(process.who):
+        raise kernel_error(errno.EACCES)
+    number = INITIAL_USER_NAMESPACE if process.who.initial else _OTHER_USER_NAMESPACE
+    return f"user:[{number}]"
+
+
+def _unknown(_: Process | None) -> str:
+    raise Limit.PROC.met()

@@ -13,13 +13,15 @@ from devroot._filesystem import FileType
 from devroot._mounts import Mount
 from devroot._paths import ContainerPath, HostPath
 from devroot.errors import InvalidMountError, InvalidSceneError
-from devroot.testing._vfs import Flags, Spot
+from devroot.testing._limits import Limit
+from devroot.testing._options import Flags
+from devroot.testing._vfs import Spot
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from devroot.testing._inodes import Inode, Volume
-    from devroot.testing._vfs import Propagation
+    from devroot.testing._peers import Propagation
 
 ProcMask = Literal["", "directory", "params"]
 
@@ -71,7 +73,9 @@ DEV_LINKS: Final = (
 )
 IMAGE: Final = (
     "dir /dev",
+    "file /etc/hostname",
     "file /etc/hosts\n127.0.0.1 localhost\n",
+    "file /etc/resolv.conf",
     "dir /proc",
     "dir /run",
     "dir /sys",
@@ -82,10 +86,31 @@ IMAGE: Final = (
 NOT_COPIED: Final = frozenset({"fd", "mqueue", "pts", "shm"})
 """What a runtime passes over when it copies the host's nodes for a privileged container."""
 
+FILES_OF_RUNTIMES: Final = frozenset(
+    {"/dev/termination-log", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"}
+)
+"""What the kubelet and the runtime mount files on."""
+
 PROC: Final = Flags(nosuid=True, nodev=True, noexec=True)
 DEV: Final = Flags(nosuid=True, noexec=True)
 SYS: Final = Flags(read_only=True, nosuid=True, nodev=True, noexec=True)
 
+_OPTIONS: Final = frozenset(
+    {
+        *("ro", "rro", "rw", "bind", "rbind", "relatime"),
+        *("suid", "nosuid", "dev", "nodev", "exec", "noexec"),
+    }
+)
+_NOT_MODELLED: Final = {
+    **dict.fromkeys(("unbindable", "runbindable"), Limit.UNBINDABLE),
+    **dict.fromkeys(("idmap", "ridmap", "U"), Limit.IDMAP),
+    **dict.fromkeys(("z", "Z"), Limit.LABELS),
+    **dict.fromkeys(
+        ("O", "copy", "nocopy", "atime", "noatime", "diratime", "nodiratime"),
+        Limit.MOUNT_OPTIONS,
+    ),
+    **dict.fromkeys(("strictatime", "nosymfollow", "cached", "delegated"), Limit.MOUNT_OPTIONS),
+}
 _PROPAGATIONS: Final[dict[str, Propagation]] = {
     "private": "private",
     "rprivate": "private",
@@ -102,17 +127,33 @@ class Binding:
 
     Attributes:
         mount: what is declared.
+        read_only: whether it is read-only although that is not declared.
         recursive: whether what is mounted below the host path comes along.
+        recursive_read_only: whether that is read-only as well.
+        nosuid: whether set-ID bits have no effect on it.
         nodev: whether device nodes on it cannot be opened.
+        noexec: whether programmes on it cannot be run.
         propagation: with whom it shares what is mounted on it later.
         is_file: whether it is a file, if it is made.
+        source: where it is on the host, if it is not the user who says so.
+        source_is_tmpfs: whether that is a tmpfs.
+        source_mode: permission bits (octal) of it, and its group, if it is made.
+        lacks: what is in it on Linux and not here; None if there is nothing.
     """
 
     mount: Mount
+    read_only: bool = False
     recursive: bool = True
+    recursive_read_only: bool = False
+    nosuid: bool = False
     nodev: bool = False
+    noexec: bool = False
     propagation: Propagation = "private"
     is_file: bool = False
+    source: str = ""
+    source_is_tmpfs: bool = False
+    source_mode: tuple[int, int] = (0o755, 0)
+    lacks: Limit | None = None
 
     @classmethod
     def of(cls, mount: str | Mount) -> Binding:
@@ -120,14 +161,17 @@ class Binding:
 
         Raises:
             InvalidMountError: it is not of that form.
+            NotModelledError: it is, and has an option of runtimes that is not modelled.
         """
         if isinstance(mount, Mount):
-            return cls(mount=mount)
+            return cls(mount=mount, is_file=str(mount.container) in FILES_OF_RUNTIMES)
         host, *rest = mount.split(":")
         words = set(rest[1].split(",")) if len(rest) == 2 else set[str]()  # noqa: PLR2004 - path and options
         if len(rest) not in {1, 2}:
             raise InvalidMountError(mount, reason="write HOST:CONTAINER, or HOST:CONTAINER:OPTION")
-        known = {"ro", "rw", "bind", "rbind", "nodev", *_PROPAGATIONS}
+        for word in sorted(words & set(_NOT_MODELLED)):
+            raise _NOT_MODELLED[word].met(mount)
+        known = {*_OPTIONS, *_PROPAGATIONS}
         if words - known:
             reason = f"{', '.join(sorted(words - known))}: there are {', '.join(sorted(known))}"
             raise InvalidMountError(mount, reason=reason)
@@ -136,10 +180,15 @@ class Binding:
             propagation = _PROPAGATIONS[word]
         return cls(
             mount=Mount(
-                host=HostPath(host), container=ContainerPath(rest[0]), read_only="ro" in words
+                host=HostPath(host),
+                container=ContainerPath(rest[0]),
+                read_only=bool(words & {"ro", "rro"}),
             ),
             recursive="bind" not in words,
+            recursive_read_only="rro" in words,
+            nosuid="nosuid" in words,
             nodev="nodev" in words,
+            noexec="noexec" in words,
             propagation=propagation,
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from devroot._filesystem import FileType
 from devroot._paths import ContainerPath, as_container_path
-from devroot.testing import _inodes, _specs
+from devroot.testing import _names, _specs
 from devroot.testing._atomic import atomic
 from devroot.testing._inodes import kernel_error
 from devroot.testing._specs import DEFAULT_MODES, Spec
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from devroot.testing._inodes import Entry, Inode
+    from devroot.testing._rights import Credentials
     from devroot.testing._walk import Place
 
 
@@ -35,6 +36,9 @@ class Scene:
 
         @property
         def _top(self) -> Place: ...
+
+        @property
+        def _who(self) -> Credentials: ...
 
     @atomic
     def add(self, *specs: str) -> None:
@@ -140,8 +144,14 @@ class Scene:
             if source.mount is not target.mount:
                 raise kernel_error(errno.EXDEV)
             namespace = self._top.mount.namespace
-            _inodes.rename(
-                source.inode, name, target.inode, to_name, replace=True, namespace=namespace
+            _names.rename(
+                source.inode,
+                name,
+                target.inode,
+                to_name,
+                replace=True,
+                namespace=namespace,
+                who=None,
             )
 
     @contextmanager
@@ -166,7 +176,9 @@ class Scene:
             place = self._made(path.parent)
             if not place.inode.has(path.name):
                 mode = DEFAULT_MODES[FileType.DIRECTORY]
-                place.inode.add(path.name, place.mount.volume.new(FileType.DIRECTORY, mode=mode))
+                made = place.mount.volume.new(FileType.DIRECTORY, mode=mode)
+                made.uid = made.gid = self._who.kept(0)
+                place.inode.add(path.name, made)
         return self._at(path, directory=True)
 
     def _at(self, path: ContainerPath, *, directory: bool = False) -> Place:
@@ -176,14 +188,14 @@ class Scene:
     def _put(self, spec: Spec) -> Inode:
         path = as_container_path(spec.path)
         if spec.type is FileType.DIRECTORY and not path.name:
-            _complete(self._top.inode, spec)
+            self._complete(self._top.inode, spec)
             return self._top.inode
         with self._setting(path) as (place, name):
             directory = place.inode
             if spec.type is None:
                 return self._put_second_name(spec, place, name)
             if spec.type is FileType.SYMLINK:
-                _inodes.check_target(spec.target)
+                _names.check_target(spec.target)
             if spec.type in {FileType.DIRECTORY, FileType.REGULAR} and directory.has(name):
                 inode = place.enter(name).inode
                 if inode.type is not spec.type:
@@ -192,8 +204,14 @@ class Scene:
                 directory.check_free(name)
                 inode = place.mount.volume.new(spec.type, mode=spec.mode)
                 directory.add(name, inode)
-            _complete(inode, spec)
+            self._complete(inode, spec)
             return inode
+
+    def _complete(self, inode: Inode, spec: Spec) -> None:
+        inode.mode = spec.mode
+        inode.uid, inode.gid = self._who.kept(spec.uid), self._who.kept(spec.gid)
+        inode.major, inode.minor = spec.major, spec.minor
+        inode.target, inode.content, inode.live = spec.target, spec.content, None
 
     def _put_second_name(self, spec: Spec, place: Place, name: str) -> Inode:
         source = as_container_path(spec.target)
@@ -201,14 +219,8 @@ class Scene:
         place.inode.check_free(name)
         if found.mount is not place.mount:
             raise kernel_error(errno.EXDEV)
-        _inodes.link(found.inode, place.inode, name)
+        _names.link(found.inode, place.inode, name, who=None)
         return found.inode
-
-
-def _complete(inode: Inode, spec: Spec) -> None:
-    inode.mode, inode.uid, inode.gid = spec.mode, spec.uid, spec.gid
-    inode.major, inode.minor = spec.major, spec.minor
-    inode.target, inode.content = spec.target, spec.content
 
 
 def _check_no_mount(entry: Entry, namespace: object) -> None:

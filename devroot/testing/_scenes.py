@@ -46,6 +46,7 @@ def _host(*specs: str) -> FakeHost:
     host.devtmpfs("/dev")
     host.tmpfs("/dev/shm", nodev=True, mode=0o1777)  # noqa: S108 - in memory
     host.directory("/run/cdi")
+    host.add("dir /sys/dev/block", "dir /sys/dev/char")  # where no device is listed
     host.add(*specs)
     return host
 

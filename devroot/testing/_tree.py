@@ -8,8 +8,8 @@ from devroot._filesystem import FileType
 from devroot.testing import _specs
 from devroot.testing._atomic import atomic
 from devroot.testing._files import ProcessFileSystem
-from devroot.testing._handles import Process
 from devroot.testing._inodes import Volume
+from devroot.testing._process import Process
 from devroot.testing._specs import DEFAULT_MODES, DEVICE_TYPES, Spec
 from devroot.testing._vfs import MountKernel, Spot
 from devroot.testing._walk import Place
@@ -49,11 +49,10 @@ class TreeFileSystem(ProcessFileSystem):
 
     * mounts: there is one file system, and no operation gives ``EXDEV``, except with a handle
       of another tree, or ``EROFS``;
-    * permissions: the caller has every capability and the umask 0022; ``EACCES``, and ``EPERM``
-      but for a second name of a directory, come from `fail` only;
-    * the magic links of proc(5): `read_link` gives their text, following one is ``ENOENT``;
-    * the size of a directory, which is 0; times, ACLs and extended attributes, which no
-      protocol asks for.
+    * other users: the process is root, with every capability and the umask 0022, so that
+      ``EACCES``, and ``EPERM`` but for a second name of a directory, come from `fail` only;
+    * the magic links of proc(5): there is no procfs in it;
+    * times, ACLs and extended attributes, which no protocol asks for.
 
     Args:
         specs: the lines, in the order in which they are to take effect.

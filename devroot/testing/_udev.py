@@ -71,6 +71,8 @@ class FakeUdev:
         self._records: dict[str, Record] = {}
         self._made: dict[str, list[str]] = {}
         self._monitors: list[FakeMonitor] = []
+        for place in ("bus", "class", "dev/block", "dev/char", "devices"):
+            host.directory(f"/sys/{place}")
 
     def __repr__(self) -> str:
         return f"<FakeUdev with {len(self._records)} devices>"

@@ -8,44 +8,21 @@ from __future__ import annotations
 
 import errno
 import itertools
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from devroot.testing._inodes import Entry, Inode, Volume, kernel_error
+from devroot.testing._options import PLAIN, Flags
+from devroot.testing._peers import Peers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Propagation = Literal["private", "slave", "shared"]
+    from devroot.testing._peers import Propagation
 
 ROOT_ID: Final = 1
 """The ID of the mount below the root of the host: the kernel's rootfs, which no table lists."""
-
-
-@attrs.frozen(kw_only=True)
-class Flags:
-    """The options of one mount; others of the same file system have their own.
-
-    Attributes:
-        read_only: nothing can be changed through this mount.
-        nosuid: set-ID bits have no effect.
-        nodev: device nodes cannot be opened.
-        noexec: programmes cannot be run.
-    """
-
-    read_only: bool = False
-    nosuid: bool = False
-    nodev: bool = False
-    noexec: bool = False
-
-    def __str__(self) -> str:
-        words = ["ro" if self.read_only else "rw"]
-        words += [name for name in ("nosuid", "nodev", "noexec") if getattr(self, name)]
-        return ",".join([*words, "relatime"])
-
-
-PLAIN: Final = Flags()
 
 
 @attrs.define(eq=False, repr=False)
@@ -97,6 +74,15 @@ class VfsMount:
         """Whether nothing can be changed through it."""
         return self.flags.read_only or self.volume.read_only
 
+    def check_writable(self) -> None:
+        """Check that something can be changed through it.
+
+        Raises:
+            OSError: ``EROFS``.
+        """
+        if self.read_only:
+            raise kernel_error(errno.EROFS)
+
     def on(self, entry: Entry) -> VfsMount | None:
         """Return the mount that stands on *entry* as this mount shows it."""
         for mounted in entry.mounted:
@@ -129,7 +115,7 @@ class VfsMount:
 
     def go(self) -> None:
         """Go alone."""
-        self.kernel.release(self)
+        self.kernel.peers.set(self, "private")
         if self.point is not None:
             self.point.mounted.remove(self)
         if self.namespace is not None:
@@ -158,13 +144,15 @@ class Spot:
 
 
 class MountKernel:
-    """The mounts of one kernel, in all namespaces."""
+    """The mounts of one kernel, in all namespaces.
+
+    Attributes:
+        peers: which of them share what is mounted on them.
+    """
 
     def __init__(self) -> None:
         self._ids = itertools.count(24)
-        self._groups = itertools.count(1)
-        self._shared: dict[int, list[VfsMount]] = {}
-        self._slaves: dict[int, list[VfsMount]] = {}
+        self.peers: Peers = Peers()
 
     def number_from(self, mount_id: int) -> None:
         """Give the next mount the ID *mount_id*, and later ones those after it."""
@@ -223,8 +211,7 @@ class MountKernel:
             raise kernel_error(problem)
         if at.mount.group is not None:
             for mount in tree:
-                if mount.group is None:
-                    self._join(mount, next(self._groups))
+                self.peers.share(mount)
         targets = list(self._receivers(at.mount, at.entry, tree))
         self._settle(tree, at.mount, at.entry)
         for mount, copied in targets:
@@ -255,7 +242,7 @@ class MountKernel:
         for mount in going:
             assert mount.parent is not None  # noqa: S101 - a root does not go
             assert mount.point is not None  # noqa: S101 - likewise
-            for peer in self._propagation(mount.parent):
+            for peer in self.peers.reached_from(mount.parent):
                 child = peer.on(mount.point)
                 if child is not None and child not in going and child not in spread:
                     spread.append(child)
@@ -271,7 +258,7 @@ class MountKernel:
     def set_propagation(self, mount: VfsMount, kind: Propagation, *, recursive: bool) -> None:
         """Change with whom *mount* shares what is mounted on it."""
         for each in list(mount.tree()) if recursive else [mount]:
-            self._set_propagation(each, kind)
+            self.peers.set(each, kind)
 
     def copies(self, mount: VfsMount, root: Entry, *, recursive: bool) -> list[VfsMount]:
         """Return copies of *mount*, seen from *root* on, and of what stands on it there."""
@@ -280,9 +267,17 @@ class MountKernel:
             self._copy_children(mount, copies[0], copies, root)
         return copies
 
-    def release(self, mount: VfsMount) -> None:
-        """Take *mount* out of its peers; the last one's slaves get its own master."""
-        self._set_propagation(mount, "private")
+    def dominant_of(self, mount: VfsMount, root: Spot) -> int | None:
+        """Return the nearest group above *mount* that has a member which *root* shows.
+
+        That is ``propagate_from`` of proc_pid_mountinfo(5), where it is not the master.
+        """
+        namespace = root.mount.namespace
+        for group, members in self.peers.above(mount):
+            for each in members:
+                if each.namespace is namespace and path_below(each, root) is not None:
+                    return group
+        return None
 
     def _new(self, volume: Volume, root: Entry, flags: Flags) -> VfsMount:
         return VfsMount(id=next(self._ids), volume=volume, root=root, flags=flags, kernel=self)
@@ -290,9 +285,9 @@ class MountKernel:
     def _copy(self, mount: VfsMount, root: Entry) -> VfsMount:
         copy = self._new(mount.volume, root, mount.flags)
         if mount.group is not None:
-            self._join(copy, mount.group)
+            self.peers.join(copy, mount.group)
         if mount.master is not None:
-            self._enslave(copy, mount.master)
+            self.peers.enslave(copy, mount.master)
         return copy
 
     def _copy_children(
@@ -331,7 +326,7 @@ class MountKernel:
         """Yield whom a new mount on *parent* spreads to, with the copies for them."""
         if parent.group is None:
             return
-        for peer in tuple(self._shared[parent.group]):
+        for peer in self.peers.of(parent.group):
             if peer is not parent and peer.namespace is not None and point.is_below(peer.root):
                 yield peer, self._twins(tree)
         yield from self._to_slaves(parent.group, point, tree)
@@ -340,14 +335,14 @@ class MountKernel:
         self, group: int, point: Entry, tree: list[VfsMount]
     ) -> Iterator[tuple[VfsMount, list[VfsMount]]]:
         done: set[int] = set()
-        for slave in tuple(self._slaves.get(group, ())):
+        for slave in self.peers.slaves_of(group):
             if slave.group is None:
                 if slave.namespace is not None and point.is_below(slave.root):
                     yield slave, self._slave_copies(tree, shared=False)
             elif slave.group not in done:
                 done.add(slave.group)
                 first: list[VfsMount] | None = None
-                for peer in tuple(self._shared[slave.group]):
+                for peer in self.peers.of(slave.group):
                     if peer.namespace is not None and point.is_below(peer.root):
                         if first is None:
                             first = self._slave_copies(tree, shared=True)
@@ -364,9 +359,9 @@ class MountKernel:
         for mount in tree:
             copy = self._new(mount.volume, mount.root, mount.flags)
             assert mount.group is not None  # noqa: S101 - it spreads
-            self._enslave(copy, mount.group)
+            self.peers.enslave(copy, mount.group)
             if shared:
-                self._join(copy, next(self._groups))
+                self.peers.share(copy)
             copies.append(copy)
         return self._copied(tree, copies)
 
@@ -376,61 +371,6 @@ class MountKernel:
             assert mount.point is not None  # noqa: S101 - it stands on another of the tree
             copy.stand(of[id(mount.parent)], mount.point)
         return copies
-
-    def _propagation(self, mount: VfsMount) -> Iterator[VfsMount]:
-        """Yield all that a change on *mount* spreads to, itself excluded."""
-        if mount.group is None:
-            return
-        seen = {mount.group}
-        pending = [mount.group]
-        while pending:
-            group = pending.pop(0)
-            for peer in self._shared[group]:
-                if peer is not mount:
-                    yield peer
-            for slave in self._slaves.get(group, ()):
-                if slave.group is None:
-                    yield slave
-                elif slave.group not in seen:
-                    seen.add(slave.group)
-                    pending.append(slave.group)
-
-    def _join(self, mount: VfsMount, group: int) -> None:
-        mount.group = group
-        self._shared.setdefault(group, []).append(mount)
-
-    def _enslave(self, mount: VfsMount, master: int) -> None:
-        mount.master = master
-        self._slaves.setdefault(master, []).append(mount)
-
-    def _free(self, mount: VfsMount) -> None:
-        if mount.master is not None:
-            self._slaves[mount.master].remove(mount)
-            mount.master = None
-
-    def _set_propagation(self, mount: VfsMount, kind: Propagation) -> None:
-        if kind == "shared":
-            if mount.group is None:
-                self._join(mount, next(self._groups))
-            return
-        group, master = mount.group, mount.master
-        if group is not None:
-            mount.group = None
-            self._shared[group].remove(mount)
-            left = self._shared[group]
-            if left:
-                master = group
-            else:
-                del self._shared[group]
-                for slave in self._slaves.pop(group, []):
-                    slave.master = None
-                    if master is not None:
-                        self._enslave(slave, master)
-        if kind == "private":
-            self._free(mount)
-        elif master is not None and master != mount.master:
-            self._free(mount)
-            self._enslave(mount, master)
 
 
 def path_below(mount: VfsMount, root: Spot) -> str | None:

@@ -10,12 +10,14 @@ import attrs
 from devroot._filesystem import FileType
 from devroot._local import _walk
 from devroot.testing._inodes import kernel_error
+from devroot.testing._rights import SEARCH
 from devroot.testing._vfs import Spot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from devroot.testing._inodes import Inode
+    from devroot.testing._process import Process
     from devroot.testing._vfs import VfsMount
 
 
@@ -47,12 +49,20 @@ class Place:
         """Return the text of the path of *name* in this place."""
         return f"{self.path.rstrip('/')}/{name}"
 
-    def enter(self, name: str) -> Place:
+    def enter(self, name: str, process: Process | None = None) -> Place:
         """Return the place of *name* in this directory: what is mounted there, if anything.
 
+        Args:
+            name: in this directory.
+            process: who looks it up; None for a test, which may do so anywhere.
+
         Raises:
-            OSError: ``ENOENT`` or ``ENAMETOOLONG``.
+            NotModelledError: Linux has names there that are not modelled, and this may be one.
+            OSError: ``ENOENT``, ``ENAMETOOLONG``, ``EACCES``.
         """
+        if process is not None:
+            process.who.check(self.inode, SEARCH)
+            self.inode.check_known(name, self.path_of(name))
         return Place(Spot(self.mount, self.inode.lookup(name)).top(), self.path_of(name), self)
 
     def back(self, root: Place) -> Place:
@@ -62,7 +72,7 @@ class Place:
 
 
 def walk(
-    root: Place, unsafe_path: str, *, follow_last: bool = True, process: object = None
+    root: Place, unsafe_path: str, *, follow_last: bool = True, process: Process | None = None
 ) -> Place:
     """Return where *unsafe_path* leads, as if after chroot(2) to *root*.
 
@@ -71,11 +81,13 @@ def walk(
         unsafe_path: a text that `check` has passed. A slash at its end demands a directory, and
             the link before it is then followed in any case.
         follow_last: whether a link at the last component is followed.
-        process: who walks; a link such as ``/proc/self`` depends on it.
+        process: who walks, what it may look into, and what ``/proc/self`` is to it; None for a
+            test, which may look anywhere.
 
     Raises:
-        OSError: ``ENOENT``, ``ENOTDIR``, ``ELOOP``, ``ENAMETOOLONG``, with ``filename`` set to
-            the path that was reached.
+        NotModelledError: as from `Place.enter`.
+        OSError: ``ENOENT``, ``ENOTDIR``, ``ELOOP``, ``EACCES``, ``ENAMETOOLONG``, with
+            ``filename`` set to the path that was reached.
     """
     place = root
     links = 0
@@ -84,20 +96,23 @@ def walk(
         name = pending.pop()
         if not place.inode.is_directory:
             raise _error(errno.ENOTDIR, place.path)
-        if name in {"", "."}:
+        if not name:
             continue
-        if name == "..":
-            place = place.back(root)
+        if name in {".", ".."}:
+            _check_search(place, process)
+            place = place.back(root) if name == ".." else place
             continue
         try:
-            found = place.enter(name)
+            found = place.enter(name, process)
         except OSError as error:
             error.filename = place.path_of(name)
             raise
         if found.inode.type is FileType.SYMLINK and (pending or follow_last):
             links += 1
-            if links > _walk.MAX_LINKS:
+            if links > _walk.MAX_LINKS or found.inode.magic:
                 raise _error(errno.ELOOP, found.path)
+            if process is not None and process.protected_symlinks and not any(pending):
+                _check_follows(found, place, process)
             target = found.inode.target_for(process)
             place = root if target.startswith("/") else place
             pending.extend(_steps(target))
@@ -116,6 +131,23 @@ def _steps(text: str) -> Iterator[str]:
     for index in range(last, -1, -1):
         if names[index] or (index == last and last):
             yield names[index]
+
+
+def _check_search(place: Place, process: Process | None) -> None:
+    if process is not None:
+        try:
+            process.who.check(place.inode, SEARCH)
+        except OSError as error:
+            error.filename = place.path
+            raise
+
+
+def _check_follows(link: Place, directory: Place, process: Process) -> None:
+    try:
+        process.who.check_follows(link.inode, directory.inode)
+    except OSError as error:
+        error.filename = link.path
+        raise
 
 
 def _error(number: int, filename: str) -> OSError:

@@ -27,15 +27,18 @@ from devroot._local import LocalFileSystem
 from devroot._paths import ContainerPath
 from devroot.testing import FakeHost
 from devroot.testing._inodes import kernel_error
+from devroot.testing._options import Flags
 from devroot.testing._procfs import device_number, numbers
-from devroot.testing._vfs import Flags
+from devroot.testing._rights import ROOT, Credentials
+from tests.differential._users import MODES, USERS, acting_as, is_set
 from tests.kernel import _agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from devroot.testing._container import Nesting
-    from devroot.testing._vfs import Propagation, Spot, VfsMount
+    from devroot.testing._peers import Propagation
+    from devroot.testing._vfs import Spot, VfsMount
 
 BASE: Final = "/run/devroot-differential"
 """Where both machines have their tmpfs; on the real one, only the two namespaces see it."""
@@ -167,6 +170,8 @@ class Fake:
         }
         self.mounts = self.host._world.mounts
         for machine in self.machines.values():
+            machine._process.protected_hardlinks = is_set("protected_hardlinks")
+            machine._process.protected_symlinks = is_set("protected_symlinks")
             machine.tmpfs(BASE)
             machine.propagation("/", "private", recursive=True)
 
@@ -250,10 +255,8 @@ def read_table(text: str) -> list[Line]:
         head, _, tail = line.partition(" - ")
         number, parent, device, root, point, options, *tags = head.split(" ")
         if point == BASE or point.startswith(f"{BASE}/"):
-            known = tuple(tag for tag in tags if not tag.startswith("propagate_from:"))
-            lines.append(
-                Line(number, parent, device, root, point, options, known, tail.split(" ")[0])
-            )
+            kind = tail.split(" ")[0]
+            lines.append(Line(number, parent, device, root, point, options, tuple(tags), kind))
     return lines
 
 
@@ -304,6 +307,7 @@ class Programme(RuleBasedStateMachine):
         self.real.begin()
         self.local = LocalFileSystem()
         self.opened: list[Pair] = []
+        self.user = ROOT
 
     def teardown(self) -> None:
         """Leave nothing behind."""
@@ -326,8 +330,7 @@ class Programme(RuleBasedStateMachine):
     def plain(self, result: object) -> object:
         """Return *result* without what differs by machine."""
         if isinstance(result, FileStatus):
-            size = 0 if result.is_directory else result.size
-            return attrs.evolve(result, device=0, inode=0, size=size)
+            return attrs.evolve(result, device=0, inode=0)
         if isinstance(result, list):
             return sorted(map(str, cast("list[str]", result)))
         return result
@@ -341,9 +344,14 @@ class Programme(RuleBasedStateMachine):
         paths: bool = True,
     ) -> None:
         """Do the same on both machines and compare the answers."""
+        who = self.user if paths else ROOT
+        process = self.fake.machines[side]._process
+        process.who = who
         faked = self.answer(fake, paths=paths)
+        process.who = ROOT
         self.real.enter(side)
-        answered = self.answer(real, paths=paths)
+        with acting_as(who):
+            answered = self.answer(real, paths=paths)
         assert faked == answered, f"the fake says {faked}, the kernel {answered}"
 
     def both(self, action: Callable[[Directory], object], pair: Pair) -> None:
@@ -351,6 +359,11 @@ class Programme(RuleBasedStateMachine):
         self.compare(pair.side, lambda: action(pair.fake), lambda: action(pair.real))
 
     # Files.
+
+    @rule(who=USERS)
+    def become(self, who: Credentials) -> None:
+        """Work on files as another user from now on."""
+        self.user = who
 
     @initialize(target=handles, link=st.sampled_from(["", "private", "slave", "shared"]))
     def start(self, link: str) -> Pair:
@@ -401,17 +414,18 @@ class Programme(RuleBasedStateMachine):
                 self.opened.append(Pair(side, *opened))
         return self.opened[-1] if len(opened) == 2 else self.opened[0]
 
-    @rule(pair=handles, name=NAMES, mode=st.sampled_from([0o755, 0o700, 0o2775]))
-    def mkdir(self, pair: Pair, name: str, mode: int) -> None:
-        """Make a directory."""
-        self.both(lambda d: d.make_directory(name, mode=mode), pair)
+    @rule(pair=handles, name=NAMES, mode=MODES, ours=st.booleans())
+    def mkdir(self, pair: Pair, name: str, mode: int, *, ours: bool = False) -> None:
+        """Make a directory, which belongs to root or to whoever makes it."""
+        uid, gid = (self.user.uid, self.user.gid) if ours else (0, 0)
+        self.both(lambda d: d.make_directory(name, mode=mode, uid=uid, gid=gid), pair)
 
     @rule(
         pair=handles,
         name=NAMES,
         type=st.sampled_from([FileType.FIFO, FileType.CHARACTER, FileType.BLOCK, FileType.REGULAR]),
-        owner=st.sampled_from([(0, 0), (1, 2)]),
-        mode=st.sampled_from([0o600, 0o666, 0o4755]),
+        owner=st.sampled_from([(0, 0), (1, 2), (1, 1), (3, 3)]),
+        mode=st.sampled_from([0o600, 0o666, 0o4755, 0o2755, 0o2640]),
     )
     def mknod(
         self, *, pair: Pair, name: str, type: FileType, owner: tuple[int, int], mode: int
@@ -462,13 +476,19 @@ class Programme(RuleBasedStateMachine):
         self.both(lambda d: d.remove_directory(name), pair)
 
     @rule(
-        pair=handles, name=NAMES, mode=st.sampled_from([None, 0o640]), uid=st.sampled_from([0, 3])
+        pair=handles,
+        name=NAMES,
+        mode=st.sampled_from([None, None, 0o640, 0o2755, 0o777, 0o1777]),
+        uid=st.sampled_from([None, None, 0, 1, 3]),
+        gid=st.sampled_from([None, None, 0, 1, 2]),
     )
-    def mend(self, pair: Pair, name: str, mode: int | None, uid: int) -> None:
+    def mend(
+        self, *, pair: Pair, name: str, mode: int | None, uid: int | None, gid: int | None
+    ) -> None:
         """Change mode and owner."""
 
         def change(directory: Directory) -> None:
-            directory.mend(name, expected=directory.lstat(name), mode=mode, uid=uid)
+            directory.mend(name, expected=directory.lstat(name), mode=mode, uid=uid, gid=gid)
 
         self.both(change, pair)
 
@@ -493,7 +513,7 @@ class Programme(RuleBasedStateMachine):
     # Mounts.
 
     def mounting(self, side: str, fake: Callable[[], object], real: Callable[[], object]) -> None:
-        """Do the same on both machines; an error of a mount names no path."""
+        """Do the same on both machines as root; an error of a mount names no path."""
         self.compare(side, fake, real, paths=False)
 
     def mounted(self, side: str, index: int, *, base: bool = True) -> str:

@@ -35,6 +35,10 @@ def input_was_wrong(act: Callable[[], None]) -> None:
         assert_type(error.location, str)
     except errors.InvalidSceneError as error:
         assert_type(error.text, str)
+    except errors.NotModelledError as error:
+        assert_type(error.remedy, str)
+        not_there_yet: NotImplementedError = error
+        raise not_there_yet from None
     except errors.PathKindError as error:
         assert_type(error.wanted, str)
         wrong_type: TypeError = error

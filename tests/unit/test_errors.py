@@ -65,6 +65,12 @@ EXAMPLES: list[tuple[errors.DevRootError, type[Exception], list[str]]] = [
     (errors.MountInfoError("it is empty"), ValueError, ["mountinfo: it is empty"]),
     (errors.MountTablesDisagreeError("0:5 is two"), ValueError, ["0:5 is two", "read both anew"]),
     (
+        errors.NotModelledError("quotas", remedy="fill it up", where="/run"),
+        NotImplementedError,
+        ["/run: devroot.testing does not model quotas; fill it up"],
+    ),
+    (errors.NotModelledError("quotas", remedy="fill it up"), NotImplementedError, ["devroot.t"]),
+    (
         errors.NotMountedError(HostPath("/dev"), nearest=(MOUNT,), reason="it is hidden"),
         LookupError,
         ["/dev", str(MOUNT), "it is hidden"],

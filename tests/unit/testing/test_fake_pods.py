@@ -48,7 +48,7 @@ def test_a_volume_reaches_the_host(host: FakeHost) -> None:
     assert view.effective_capabilities == 0xA80425FB
     assert plugin.name == "plugin"
     points = {str(mount.mount_point): mount.root for mount in view.mountinfo}
-    assert points["/etc/hosts"] == "/file"
+    assert points["/etc/hosts"] == "/var/lib/kubelet/pods/host-pod-1/etc-hosts"
     assert "/run/secrets/kubernetes.io/serviceaccount" in points
 
 
@@ -88,9 +88,9 @@ def test_capabilities(host: FakeHost, context: dict[str, Any], bits: int) -> Non
 
 
 def test_namespaces(host: FakeHost) -> None:
-    """``hostPID`` shows the host's processes, and ``hostUsers: false`` is a user namespace."""
-    plugin = host.pod(pod_of(hostPID=True, hostUsers=False), host_mountinfo=True)
-    assert plugin.view.initial_user_namespace is False
+    """``hostPID`` shows the host's processes."""
+    plugin = host.pod(pod_of(hostPID=True), host_mountinfo=True)
+    assert plugin.view.initial_user_namespace is True
     assert str(plugin.view.host_mountinfo_file) == "/proc/1/mountinfo"
 
 
