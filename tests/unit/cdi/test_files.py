@@ -189,7 +189,11 @@ def test_two_writers_at_once() -> None:
     assert all(name.endswith(".tmp") for name in names)
 
 
-@pytest.mark.parametrize("letters", ["n" * 250, "é" * 125, "\U0001f9ea" * 62, "\udcff" * 250])
+@pytest.mark.parametrize(
+    "letters",
+    ["n" * 250, "é" * 125, "\U0001f9ea" * 62, "\udcff" * 250],
+    ids=["one byte", "two bytes", "four bytes", "no text"],
+)
 def test_the_longest_name(letters: str) -> None:
     """A name as long as names can be, in bytes, is no longer for being written."""
     files = tree()
