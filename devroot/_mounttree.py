@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final, Generic, cast, final, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, final, overload
 
 from devroot._log import Event, tell
 from devroot._mountinfo import MountInfo, device_of, refusal, unescape
@@ -127,13 +127,16 @@ class MountInfoTable(Generic[PathT]):
         the root is a directory that is no mount point, its mount is not listed either, and all
         that lies on it names it as the parent. Other mounts at ``/`` lie on the root mount, and a
         look-up that starts there does not step onto them, path_resolution(7).
+
+        More than one parent is not listed where lines were lost. It does not matter which of them
+        is taken then, for `_find_doubt` meets the others.
         """
-        unlisted = self._children.keys() - self._offsets.keys()
-        outside = [on for on in unlisted if on in on_root and not self._children[on]]
-        if len(outside) == 1:
-            del self._children[outside[0]]
-            return on_root[outside[0]]
-        return unlisted.pop() if len(unlisted) == 1 else b""
+        unlisted = sorted(self._children.keys() - self._offsets.keys())
+        for on in unlisted:
+            if on in on_root and not self._children[on]:
+                del self._children[on]
+                return on_root[on]
+        return unlisted[0] if unlisted else b""
 
     def _find_doubt(self, at_root: int) -> tuple[int | None, str] | None:
         """Return why the lines cannot be of one moment, with one that shows it; None if they can.
@@ -379,10 +382,9 @@ class MountInfoTable(Generic[PathT]):
         return self._count
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MountInfoTable):
+        if not isinstance(other, type(self)):
             return NotImplemented
-        table = cast("MountInfoTable[PathT]", other)
-        return (self._kind, self._data) == (table._kind, table._data)
+        return (self._kind, self._data) == (other._kind, other._data)
 
     def __hash__(self) -> int:
         return hash((self._kind, self._data))

@@ -320,6 +320,14 @@ def test_a_parent_that_is_not_listed() -> None:
         assert "read it again" in reason
 
 
+@pytest.mark.parametrize("point", ["/", "/a"])
+def test_two_parents_that_are_not_listed(point: str) -> None:
+    """Only one can be that of the root mount; the error is the same on every run."""
+    table = table_of(mount(10, 1, point), mount(11, 2, point), mount(12, 3, point))
+
+    assert "line 2: it names the parent 2, which" in reason_why(table, "/a/b")
+
+
 def test_a_table_in_doubt_does_not_list_what_is_visible() -> None:
     """What a lost mount hides is not known."""
     table = table_of(
