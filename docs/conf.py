@@ -83,6 +83,7 @@ TYPE_OF_FIELD = re.compile(
     r"^(?P<name>\.\. attribute:: \w+\n)(?P<text>(?:\n|   .*\n)*?)   :type: (?P<type>.+)$",
     re.MULTILINE,
 )
+MODE = re.compile(r"(\bmode: int(?: \| None)? = )(\d+)")
 DOTTED = re.compile(r"\b[a-z_]\w*(?:\.\w+)+")  # what an annotation names
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints_format = "short"
@@ -246,14 +247,18 @@ def is_private(value: object) -> bool:
     return isinstance(value, type) and own and value not in public_types()
 
 
-def show_constructor(
-    _app: Sphinx, what: str, _name: str, obj: type, _options: object, args: str, returns: str
-) -> tuple[str, str]:
-    """Show what a user gives to make an instance of a class, with the defaults that attrs makes.
+def show_arguments(
+    _app: Sphinx, what: str, _name: str, obj: type, _options: object, args: str | None, returns: str
+) -> tuple[str | None, str]:
+    """Show the arguments that a user gives, permission bits in octal as everywhere.
 
-    A class that only devroot makes is known by arguments of private types.
+    Of a class that only devroot makes, arguments of private types show that it is one, and none
+    is shown. The defaults of the other classes are those that attrs makes.
     """
-    if what not in {"class", "exception"} or not args:
+    if args is None:
+        return args, returns
+    args = MODE.sub(lambda mode: f"{mode[1]}{int(mode[2]):#o}", args)
+    if what not in {"class", "exception"}:
         return args, returns
     named = map(split_name, DOTTED.findall(args))
     types = (vars(sys.modules[module]).get(name) for module, name in named)
@@ -332,7 +337,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", move_links_of_page)
     app.connect("include-read", move_links_of_included)
     app.connect("autodoc-process-docstring", read_docstring)
-    app.connect("autodoc-process-signature", show_constructor)
+    app.connect("autodoc-process-signature", show_arguments)
     app.connect("autodoc-process-bases", hide_private_bases)
     app.connect("doctree-read", look_for_types)
     app.connect("missing-reference", resolve_own_name)
