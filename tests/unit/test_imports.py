@@ -15,7 +15,9 @@ import pytest
 import devroot
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "system-calls.md"
-HEAVY: Final = {"argparse", "ctypes", "json", "pathlib", "pyudev", "subprocess", "tempfile"}
+HEAVY: Final = {
+    *("argparse", "ctypes", "json", "logging", "pathlib", "pyudev", "subprocess", "tempfile"),
+}
 HEADER: Final = ["after", "modules of devroot, at most", "heavy modules beyond those of attrs"]
 
 
@@ -47,7 +49,7 @@ def modules_after(statement: str) -> frozenset[str]:
     # The coverage of subprocesses would load modules of its own.
     environment = {name: text for name, text in os.environ.items() if "COVERAGE" not in name}
     done = subprocess.run(
-        [sys.executable, "-I", "-c", programme],
+        [sys.executable, "-I", "-B", "-c", programme],
         capture_output=True,
         text=True,
         env=environment,
