@@ -145,6 +145,16 @@ def test_nodes_that_are_put_right(
     ]
 
 
+def test_a_node_that_is_mounted_alone(host: FakeHost, said: Callable[..., list[str]]) -> None:
+    """One that is put right in place is told at its own host path, not at its directory's."""
+    host.device("/dev/other", major=511, minor=8, mode=0o600)
+    pod = host.container(mounts=["/dev:/host-dev/dev", "/dev/other:/host-dev/dev/node"])
+    mknod(DevRoot(container="/host-dev", view=pod.view), [NODE])
+    (text,) = said()
+    assert " at /host-dev/dev/node, on the host /dev/other; it had another mode" in text
+    assert host.device("/dev/other").mode == 0o666
+
+
 def test_nodes_that_are_removed(
     host: FakeHost, dev_root: DevRoot, said: Callable[..., list[str]]
 ) -> None:
