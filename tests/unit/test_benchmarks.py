@@ -16,6 +16,7 @@ import pytest
 import devroot
 from devroot import _syscalls
 from tests._children import in_child
+from tests._kernel_nodes import dev_root_at, on_tmpfs
 from tests.benchmarks import (
     _machine,
     _page,
@@ -117,6 +118,32 @@ def test_the_benchmark_of_nodes_gives_all_its_rows() -> None:
     rows = dict(in_child(_names_of_node_benchmark, own_mounts=True))
     assert list(rows) == [each.name for each in bench_mknod.COMPARISONS]
     assert {name for name, reason in rows.items() if reason} <= {"mknod.nvidia-modprobe"}
+    assert os.listdir("/dev") == before
+
+
+def _against_nvidia_modprobe(place: str) -> tuple[str, list[str]]:
+    dev_root = dev_root_at(place)
+    (row,) = bench_mknod.against_nvidia_modprobe(dev_root, rounds=2)
+    said = row.reason if isinstance(row, LeftOut) else "compared"
+    return said, sorted(os.listdir(f"{place}/dev"))
+
+
+@pytest.mark.kernel
+def test_nvidia_modprobe_works_on_a_dev_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool that knows no place but ``/dev`` makes its nodes where the benchmark wants them."""
+    before = os.listdir("/dev")
+    script = 'for each; do minor=${each#*=}; mknod "/dev/nvidia$minor" c 195 "$minor"; done'
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (tmp_path / "nvidia-modprobe").write_text(f"#!/bin/sh\nset -e\n{script}\n")
+    (tmp_path / "nvidia-modprobe").chmod(0o755)
+    (tmp_path / "place").mkdir()
+
+    said, names = on_tmpfs(tmp_path / "place", _against_nvidia_modprobe)
+
+    assert said == "compared"
+    assert names == [f"nvidia{minor}" for minor in range(8)]
     assert os.listdir("/dev") == before
 
 
