@@ -2,9 +2,9 @@
 
 What is made is completed where nobody else looks: in a directory with mode 0700 inside the
 target directory, so that it is on the same mount and can be published by one system call. The
-maker holds it by a flock(2) lock. A lock ends with its process, however that ends, so whoever
-gets the lock of a working directory knows that nobody works in it any more, and removes it. A
-new directory has such a name too until it is complete and gets its own.
+maker holds it by a flock(2) lock. A lock ends with its process and the forks of that, however
+they end, so whoever gets the lock of a working directory knows that nobody works in it any more,
+and removes it. A new directory has such a name too until it is complete and gets its own.
 """
 
 from __future__ import annotations
