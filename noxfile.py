@@ -245,7 +245,8 @@ def docs(session: nox.Session) -> None:
     What the docstrings say comes from the wheel. Arguments go to sphinx-build.
     """
     install_wheel(session, the_wheel(), "docs")
-    session.run("mypy", str(HERE / "docs" / "conf.py"))  # here, for no other session has Sphinx
+    # Here, for no other session has Sphinx.
+    session.run("mypy", str(HERE / "docs" / "conf.py"), str(HERE / "docs" / "_ext"))
     site = build_site(session, "html", "--fresh-env", *session.posargs)
     session.run("python", str(HERE / ".ci" / "site.py"), str(site))
     build_site(session, "spelling")
