@@ -254,3 +254,21 @@ def test_the_hosts_own_view(host: FakeHost) -> None:
     """On the host itself every path is the host's."""
     reach = examine(host.view, ContainerPath("/dev/nvidia0"))
     assert (reach.verdict, str(reach.host_path)) == (Verdict.HOST, "/dev/nvidia0")
+
+
+def test_options_of_mounts(host: FakeHost) -> None:
+    """Each option of a mount is in its table, and ``rro`` also makes what is below read-only."""
+    host.tmpfs("/x/below")
+    container = host.container(
+        mounts=["/x:/plain:ro", "/x:/all:rro", "/x:/set:nosuid,nodev,noexec,relatime"]
+    )
+    options = {str(m.mount_point): m.options for m in container.view.mountinfo}
+    assert (options["/plain"][0], options["/plain/below"][0]) == ("ro", "rw")
+    assert (options["/all"][0], options["/all/below"][0]) == ("ro", "ro")
+    assert options["/set"] == ("rw", "nosuid", "nodev", "noexec", "relatime")
+
+
+def test_a_mask_that_there_is_not(host: FakeHost) -> None:
+    """A slip in the name of a mask is refused, and is none of the masks."""
+    with pytest.raises(InvalidSceneError, match="there are '', 'directory' and 'params'"):
+        host.container(proc_mask="parmas")  # type: ignore[arg-type]  # at run time

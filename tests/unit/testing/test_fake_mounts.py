@@ -424,3 +424,31 @@ def test_a_lock_of_a_killed_process_is_free(host: FakeHost) -> None:
         assert not yours.try_lock()
         first.restart()
         assert yours.try_lock()
+
+
+def test_a_master_that_is_out_of_sight(host: FakeHost) -> None:
+    """Of a slave whose master the process does not see, the table names the group beyond it."""
+    host.tmpfs("/t")
+    container = host.container(mounts=["/t:/t:rslave"])
+    container.propagation("/t", "shared")
+    host.directory("/back")
+    mounts = host._world.mounts
+    bound = mounts.bind(container._at(ROOT / "t").spot, host._at(ROOT / "back").spot)
+    mounts.set_propagation(bound, "slave", recursive=False)
+    tags = {
+        line.split(" ")[4]: line.split(" ")[6:8]
+        for line in (
+            host.mountinfo() + container.mountinfo().replace(" /t ", " /its ")
+        ).splitlines()
+    }
+    beyond, near = tags["/t"][0].split(":")[1], tags["/its"][0].split(":")[1]
+    assert tags["/its"] == [f"shared:{near}", f"master:{beyond}"]
+    assert tags["/back"] == [f"master:{near}", f"propagate_from:{beyond}"]
+    assert "propagate_from" not in container.mountinfo()
+
+
+@pytest.mark.parametrize("kind", ["sharde", ""])
+def test_a_propagation_that_there_is_not(host: FakeHost, kind: str) -> None:
+    """A slip in the name of a propagation is answered with the names that there are."""
+    with pytest.raises(InvalidSceneError, match="there are private, slave, shared"):
+        host.propagation("/", kind)  # type: ignore[arg-type]  # at run time
