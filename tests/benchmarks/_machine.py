@@ -6,7 +6,6 @@ import datetime as dt
 import importlib.metadata
 import os
 import platform
-import sys
 from typing import Final
 
 import devroot
@@ -36,4 +35,4 @@ def _model() -> str:
     with open(_PROCESSORS, encoding="utf-8") as file:
         lines = [line.partition(":") for line in file]
     named = [value.strip() for key, _, value in lines if key.strip() == "model name"]
-    return named[0] if named else sys.platform
+    return named[0] if named else "unnamed"
