@@ -95,6 +95,7 @@ def test_a_removal_says_what_was_found() -> None:
         steps = make_plan(dev_root, nodes, RemoveNodes(), places).steps
 
     assert [step.action.value for step in steps] == ["remove", "keep", "withheld"]
+    assert (steps[0].reason, steps[0].errno) == ("", 0)
     found = [step.found for step in steps]
     assert [each and f"{each.type.value} {each.mode:o}" for each in found] == [
         "character device 600",
