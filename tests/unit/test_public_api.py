@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import itertools
 import re
 from pathlib import Path
@@ -17,7 +18,7 @@ import devroot.errors
 from tests.public_api.__main__ import CHANGELOG
 from tests.public_api.changelog import advice, disagreements, said_since, sections, unsaid
 from tests.public_api.names import ENTRANCES, PublicApi
-from tests.public_api.snapshot import changes, load, stored
+from tests.public_api.snapshot import changes, load, stored, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,6 +54,28 @@ def test_the_changelog_has_said_what_changed() -> None:
 def test_version_changelog_and_snapshot_agree() -> None:
     """What is in the making is unreleased there; a release has its heading and its snapshot."""
     assert [*disagreements(devroot.__version__, SECTIONS, [*STORED])] == []
+
+
+def test_names_say_since_when() -> None:
+    """What a docstring says of when a name came is the release that first had it, or the next."""
+    following = ".".join(map(str, version_of(devroot.__version__)))
+    came = dict.fromkeys(API.described, following)
+    for version, path in reversed(STORED.items()):
+        came |= dict.fromkeys(load(path.read_text(encoding="utf-8")), version)
+    said = {
+        name: re.findall(r"versionadded:: (\S+)", getattr(devroot_of(name), "__doc__", None) or "")
+        for name, text in API.described.items()
+        if name.rpartition(".")[0] in ENTRANCES and re.match(r"class|enum|protocol|function", text)
+    }
+    assert len(said) > 100
+    assert said == {name: [came[name]] for name in said}
+
+
+def devroot_of(name: str) -> object:
+    """Return what has that name."""
+    module, _, attribute = name.rpartition(".")
+    found: object = getattr(importlib.import_module(module), attribute)
+    return found
 
 
 def test_types_in_public_signatures_can_be_imported() -> None:
