@@ -109,7 +109,7 @@ atexit.register = lambda function, *rest, **named: (
     later.append(function.__module__), register(function, *rest, **named))[1]
 import devroot
 from devroot import DeviceNode, DevRoot, cdi, mknod
-from devroot.testing import FakeHost
+from devroot.testing import FakeHost, FakeUdev
 from devroot.udev import DeviceCatalog
 
 host = FakeHost()
@@ -117,7 +117,7 @@ host.devtmpfs()
 dev_root = DevRoot(container="/", view=host.view)
 mknod(dev_root, [DeviceNode(path="x", major=1, minor=3)])
 devroot.ContainerView.of_process().refresh()
-DeviceCatalog.of_sysfs(view=host.view)
+DeviceCatalog.of_host(FakeUdev(host))
 for name in devroot.__all__:
     getattr(devroot, name)
 own = [module for module in later if module.startswith("devroot")]
