@@ -10,7 +10,16 @@ import pytest
 
 from devroot._mknod import apply, mknod, plan
 from devroot._mknod._places import ATTEMPTS, Place, leftovers
-from tests._nodes import DEV, dev_root_of, failure, files_of, listing, node, results
+from tests._nodes import (
+    DEV,
+    dev_root_of,
+    failure,
+    files_of,
+    listing,
+    node,
+    operations,
+    results,
+)
 
 if TYPE_CHECKING:
     from devroot import DevRoot, Directory
@@ -211,7 +220,11 @@ def test_a_directory_removed_while_it_is_made() -> None:
     files_of(dev_root).fail("make_directory", errno.ENOENT)
     files_of(dev_root).fail("make_directory", errno.EEXIST, nth=2)
 
-    assert results(mknod(dev_root, [node()])) == ["created"]
+    taken = operations(dev_root, lambda: mknod(dev_root, [node()]))
+
+    opened = [each for each in taken if each.name == "open_directory" and ".devroot-" in each.path]
+    assert len(opened) == 1
+    assert RIGHT in listing(dev_root)
 
 
 @pytest.mark.parametrize("number", [errno.ENOENT, errno.EEXIST])
@@ -251,6 +264,7 @@ def test_a_place_in_a_deleted_directory() -> None:
         place.make_directory("one")
 
     assert type(caught.value).__name__ == "DirectoryDeletedError"
+    assert str(caught.value) == f"[Errno {errno.ENOENT}] {os.strerror(errno.ENOENT)}: '{DEV}/caps'"
     place.close()
 
 

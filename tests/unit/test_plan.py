@@ -252,12 +252,13 @@ def test_steps_come_in_the_order_of_the_nodes() -> None:
 
 def test_each_directory_is_opened_and_listed_once() -> None:
     """Many nodes in a few directories cost one open and one list for each directory."""
-    dev_root = dev_root_of("dir a/b", "dir c")
-    nodes = [node(f"{place}{n}", 1, n) for n in range(5) for place in ("a/b/x", "c/x", "x", "a/x")]
+    dev_root = dev_root_of("dir a/b/d", "dir c")
+    places = ("a/b/x", "c/x", "a/b/d/x", "x", "a/x")
+    nodes = [node(f"{place}{n}", 1, n) for n in range(5) for place in places]
 
     taken = operations(dev_root, lambda: plan(dev_root, nodes))
 
-    directories = [DEV, f"{DEV}/a", f"{DEV}/a/b", f"{DEV}/c"]
+    directories = [DEV, f"{DEV}/a", f"{DEV}/a/b", f"{DEV}/a/b/d", f"{DEV}/c"]
     # The reach of a directory is asked through the file system, which looks at it by status.
     assert sorted(each.path for each in taken if each.name == "names") == directories
     assert sorted(each.path for each in taken if each.name == "open_directory") == directories
