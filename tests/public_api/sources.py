@@ -126,7 +126,7 @@ def overloads(cls: type, name: str) -> list[Callable[..., object]]:
             alone = copy.copy(each)
             alone.decorator_list = []
             module = ast.Module([alone], type_ignores=[])
-            code = compile(module, cls.__module__, "exec", flags=annotations.compiler_flag)
+            code = compile(module, f"<{cls.__module__}>", "exec", flags=annotations.compiler_flag)
             namespace = dict(vars(importlib.import_module(cls.__module__)))
             exec(code, namespace)
             found.append(namespace[name])
