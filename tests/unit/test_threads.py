@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import errno
+import inspect
 import itertools
 import json
 import os
@@ -23,13 +24,14 @@ from devroot import (
     DeviceNode,
     DevRoot,
     DriverRoot,
+    FileSystem,
     HostDevFallback,
     LocalFileSystem,
     MountInfoTable,
     mknod,
 )
 from devroot.cdi import write
-from devroot.testing import FakeContainer, FakeHost, FakeUdev, Operation
+from devroot.testing import FakeContainer, FakeHost, FakeUdev, Operation, TreeFileSystem
 from devroot.udev import Change, DeviceCatalog, watch
 from tests._threads import THREADS, at_once
 
@@ -179,6 +181,16 @@ def test_the_same_nodes_are_made_on_a_fake(host: FakeHost, pod: FakeContainer) -
 
 def _make(dev_root: DevRoot, _thread: int) -> Report:
     return mknod(dev_root, NODES)
+
+
+@pytest.mark.parametrize("kind", [FakeHost, FakeContainer, FakeUdev, TreeFileSystem])
+def test_every_method_of_a_fake_is_one_step(kind: type) -> None:
+    """A method that a test calls is atomic, unless it is a call of one that is, or an operation."""
+    operations = {name for name in vars(FileSystem) if not name.startswith("_")}
+    others = {"container", "pod", "monitor", "records", "within", "before", "fail", "restart"}
+    for name, method in inspect.getmembers(kind, inspect.isfunction):
+        if not name.startswith("_") and name not in operations | others:
+            assert hasattr(method, "__wrapped__"), name
 
 
 def test_a_scene_is_set_by_many_threads(host: FakeHost) -> None:
