@@ -165,6 +165,31 @@ print(json.dumps(said))
 """
 
 
+FORK = """
+import uuid
+from devroot.udev._pyudev import PyudevMonitor
+
+mark, monitor = str(uuid.uuid4()), PyudevMonitor()
+for _ in range(5):
+    with open("/sys/devices/virtual/mem/null/uevent", "w") as file:
+        file.write(f"change {mark}")
+
+def hear(timeout, enough):
+    found = 0
+    while found < enough:
+        news = monitor.receive(timeout)
+        if news is None:
+            break
+        found += news.record.properties.get("SYNTH_UUID") == mark
+    return found
+
+child = os.fork()
+if child == 0:
+    os._exit(hear(None, 5))
+print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), hear(0, 1)]))
+"""
+
+
 def lacking(reason: str) -> None:
     """Skip, or in CI fail, for want of something."""
     if IN_CI:
@@ -337,3 +362,8 @@ def test_namespaces(
     assert [from_news, from_rescan] == heard
     assert bool(reasons) == bool(reason)
     assert reason in "".join(reasons)
+
+
+def test_a_fork_takes_the_news(tmp_path: Path) -> None:
+    """A monitor that a fork shares gives each piece of news to one of the two, so both need one."""
+    assert run(FORK, str(tmp_path), "0", "1") == [5, 0]
