@@ -221,12 +221,14 @@ class FakeContainer(Nesting):
         world = on._world  # noqa: SLF001 - of one family
         overlay = world.volume("overlay", "overlay", "lowerdir=/l,upperdir=/u,workdir=/w")
         overlay.root.uid = overlay.root.gid = wishes.who.kept(0)
+        pid = next(world.pids)
+        world.mounts.mount(overlay, on._ready(_runtime.ROOTS.format(pid)).spot)  # noqa: SLF001 - likewise
         root = world.mounts.new_root(overlay)
         assert root.namespace is not None  # noqa: S101 - a root has one
         process = Process(
             namespace=root.namespace,
             root=Place(Spot(root, root.root)),
-            pid=next(world.pids),
+            pid=pid,
             who=wishes.who,
             device_rules=wishes.device_rules,
         )

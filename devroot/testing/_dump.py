@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devroot._filesystem import FileType
+from devroot.testing._runtime import TASKS
 from devroot.testing._vfs import Spot, path_below
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def _walk(spots: list[Spot | None], path: str) -> Iterator[tuple[str, list[Spot 
     names = {
         name
         for spot in spots
-        if spot is not None and spot.mount.volume.fstype not in _PSEUDO
+        if spot is not None
+        and spot.mount.volume.fstype not in _PSEUDO
+        and not path.endswith(f"/{TASKS}")  # the roots of containers, which have columns
         for name in spot.inode.entries
     }
     for name in sorted(names):

@@ -238,7 +238,7 @@ class FakeHost(Nesting):
         There is a row for each path and a column for each machine: the host, then the containers
         by name. Nodes have their numbers, modes and owners, and what is mounted somewhere stands
         in brackets: the file system, where the host sees it, and its options. ``-`` is nothing.
-        What is in ``/proc`` and ``/sys`` is left out.
+        What is in ``/proc`` and ``/sys`` is left out, and so are the containers' roots on the host.
 
         Args:
             below: the directory, the same on all of them.

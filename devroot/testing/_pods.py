@@ -42,10 +42,12 @@ _TYPES: Final = {
     "BlockDevice": FileType.BLOCK,
     "CharDevice": FileType.CHARACTER,
     "Directory": FileType.DIRECTORY,
+    "DirectoryOrCreate": FileType.DIRECTORY,
     "File": FileType.REGULAR,
+    "FileOrCreate": FileType.REGULAR,
     "Socket": FileType.SOCKET,
 }
-"""The types of a hostPath that have to be there before; the others are made."""
+"""What is to be there, for the types of a hostPath; the kubelet makes what may be created."""
 
 _FILLED: Final = {
     "configMap": "configmap",
@@ -57,6 +59,7 @@ _FILLED: Final = {
 
 _SANDBOX: Final = "io.containerd.grpc.v1.cri/sandboxes"
 _SHM: Final = "/dev/shm"  # noqa: S108 - where a runtime mounts it
+_RECURSIVE: Final = frozenset({"Disabled", "IfPossible", "Enabled"})
 _EVERYBODY: Final = 0o777
 _SHARED: Final = 0o1777
 _GROUP: Final = 0o2770
@@ -240,9 +243,9 @@ class _Places:
 
     def _of_kind(self, one: PodMount) -> Binding:
         if one.mount.host is not None:
-            wanted = _TYPES.get(one.type)
-            if wanted is not None and not one.sub_path:
-                _check_type(str(one.mount.host), wanted, one, self.host)
+            if one.type:
+                path = self._volume(one.volume)["hostPath"]["path"].text()
+                _check_type(path, one, self.host)
             return Binding(mount=one.mount, is_file=one.type == "FileOrCreate")
         if one.kind == "hostPath" or (one.sub_path and one.kind != "emptyDir"):
             raise Limit.SUB_PATH_EXPRESSION.met(one.location)
@@ -319,14 +322,35 @@ class _Places:
 
     def _is_recursive_read_only(self, one: PodMount) -> bool:
         field = self._mount(one)["recursiveReadOnly"]
-        return field.text("Disabled") != "Disabled" and one.mount.read_only
+        if field.text("Disabled", among=_RECURSIVE) == "Disabled":
+            return False
+        if not one.mount.read_only or one.propagation != "None":
+            reason = "Kubernetes takes it with readOnly and without mountPropagation only"
+            raise InvalidSceneError(field.location, reason=reason)
+        return True
 
 
-def _check_type(path: str, wanted: FileType, one: PodMount, host: FileSystem) -> None:
-    try:
-        found = host.status(_ROOT, path).type.value
-    except OSError:
-        found = "nothing"
-    if found != wanted.value:
-        reason = f"the kubelet does not start it: on the host, {path} is {found}, no {wanted.value}"
+def _check_type(path: str, one: PodMount, host: FileSystem) -> None:
+    """Check that a host path is of the type that its volume says, or can be made.
+
+    Raises:
+        InvalidSceneError: it is not, or the directory is missing in which a file is to be made.
+    """
+    wanted = _TYPES[one.type]
+    found = _type_of(path, host)
+    if found is None and one.type == "DirectoryOrCreate":
+        return
+    if found is None and one.type == "FileOrCreate":
+        path = path.rpartition("/")[0] or "/"
+        wanted, found = FileType.DIRECTORY, _type_of(path, host)
+    if found is not wanted:
+        there = "nothing" if found is None else found.value
+        reason = f"the kubelet does not start it: on the host, {path} is {there}, no {wanted.value}"
         raise InvalidSceneError(one.volume_location, reason=reason)
+
+
+def _type_of(path: str, host: FileSystem) -> FileType | None:
+    try:
+        return host.status(_ROOT, path).type
+    except OSError:
+        return None

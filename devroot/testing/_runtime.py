@@ -91,6 +91,10 @@ FILES_OF_RUNTIMES: Final = frozenset(
 )
 """What the kubelet and the runtime mount files on."""
 
+TASKS: Final = "io.containerd.runtime.v2.task"
+ROOTS: Final = f"/run/containerd/{TASKS}/k8s.io/{{}}/rootfs"
+"""Where a host shows the root of a container, by a number for each."""
+
 PROC: Final = Flags(nosuid=True, nodev=True, noexec=True)
 DEV: Final = Flags(nosuid=True, noexec=True)
 SYS: Final = Flags(read_only=True, nosuid=True, nodev=True, noexec=True)

@@ -54,7 +54,7 @@ def _host(*specs: str) -> FakeHost:
 def _gke() -> Scene:
     host = _host()
     host.nvidia_driver("/home/kubernetes/bin/nvidia", imex_channels=2048)
-    host._world.number_from(mount_id=2775, minor=311)  # noqa: SLF001 - a host long in use
+    host._world.number_from(mount_id=2774, minor=311)  # noqa: SLF001 - a host long in use
     container = host.container(
         name="plugin",
         mounts=[

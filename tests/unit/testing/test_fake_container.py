@@ -250,6 +250,18 @@ def test_what_is_in_a_container(host: FakeHost) -> None:
     assert repr(container.filesystem).startswith("<ProcessFileSystem of process 1")
 
 
+def test_the_host_has_the_root_of_a_container(host: FakeHost) -> None:
+    """What is in a container's root is seen on its host, where the runtime has mounted it."""
+    container = host.container()
+    container.file("/made", "x")
+    place = f"/run/containerd/io.containerd.runtime.v2.task/k8s.io/{container._process.pid}/rootfs"
+    assert host.filesystem.read_bytes(ROOT, f"{place}/made") == b"x"
+    assert f" {place} " in host.mountinfo()
+    assert "io.containerd.runtime.v2.task " in host.tree("/run")
+    assert "rootfs" not in host.tree("/run")
+    assert "/made " in host.tree(place, containers=[])
+
+
 def test_the_hosts_own_view(host: FakeHost) -> None:
     """On the host itself every path is the host's."""
     reach = examine(host.view, ContainerPath("/dev/nvidia0"))

@@ -76,6 +76,7 @@ def test_a_mount_that_the_host_does_not_see(host: FakeHost) -> None:
     shown = host.container(mounts=["/opt/driver:/driver"], name="b")
     assert "[ext4 host:/opt/driver]" in host.tree("/driver")
     host.tmpfs("/opt")
+    host.directory("/opt/driver")
     assert "[ext4 /opt/driver]" in host.tree("/driver", containers=[shown])
     host.bind("/etc", "/bound")
     assert host.tree("/bound", containers=[]).split("\n")[1] == "/bound  dir [ext4 /etc]"

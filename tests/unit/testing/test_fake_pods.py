@@ -94,12 +94,39 @@ def test_namespaces(host: FakeHost) -> None:
     assert str(plugin.view.host_mountinfo_file) == "/proc/1/mountinfo"
 
 
-@pytest.mark.parametrize(("path", "is_"), [("/dev/none", "nothing"), ("/dev/null", "character")])
-def test_the_kubelet_looks_at_the_type(host: FakeHost, path: str, is_: str) -> None:
-    """A hostPath that is not of the type that is said is not mounted: the pod does not start."""
-    volume = {"name": "v", "hostPath": {"path": path, "type": "Directory"}}
-    with pytest.raises(InvalidSceneError, match=f"{path} is {is_}.*, no directory"):
-        host.pod(pod_of(volume, mounts=[{"name": "v", "mountPath": "/v"}]))
+@pytest.mark.parametrize(
+    ("path", "type", "what"),
+    [
+        ("/dev/none", "Directory", "/dev/none is nothing, no directory"),
+        ("/dev/null", "Directory", "/dev/null is character device, no directory"),
+        ("/dev/null", "DirectoryOrCreate", "/dev/null is character device, no directory"),
+        ("/dev", "File", "/dev is directory, no regular file"),
+        ("/dev", "FileOrCreate", "/dev is directory, no regular file"),
+        ("/none/f", "FileOrCreate", "/none is nothing, no directory"),
+        ("/dev/none", "CharDevice", "/dev/none is nothing, no character device"),
+    ],
+)
+@pytest.mark.parametrize("part", ["", "part"])
+def test_the_kubelet_looks_at_the_type(
+    host: FakeHost, path: str, type: str, what: str, part: str
+) -> None:
+    """A hostPath that is not of the type that is said is not mounted, nor is a part of it."""
+    volume = {"name": "v", "hostPath": {"path": path, "type": type}}
+    mounts = [{"name": "v", "mountPath": "/v", "subPath": part}]
+    with pytest.raises(InvalidSceneError, match=what):
+        host.pod(pod_of(volume, mounts=mounts))
+
+
+def test_the_kubelet_makes_what_may_be_made(host: FakeHost) -> None:
+    """A file or directory that is missing is made on the host, the file in what is there."""
+    volumes = [
+        {"name": "d", "hostPath": {"path": "/new/d", "type": "DirectoryOrCreate"}},
+        {"name": "f", "hostPath": {"path": "/f", "type": "FileOrCreate"}},
+    ]
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in "df"]
+    host.pod(pod_of(*volumes, mounts=mounts))
+    types = [host.filesystem.status(ContainerPath("/"), path).type for path in ("new/d", "f")]
+    assert types == [FileType.DIRECTORY, FileType.REGULAR]
 
 
 def test_no_such_container(host: FakeHost) -> None:
@@ -120,13 +147,16 @@ def test_the_table_of_a_pod_is_mounted(host: FakeHost) -> None:
 
 
 def test_a_mount_on_a_file_is_a_file(host: FakeHost) -> None:
-    """What has no host side is a file where the image has one, and a directory elsewhere."""
-    outer = host.container()
-    outer.file("/etc/own.conf")
-    mounts = [Mount(host=None, container=path) for path in ("/etc/hosts", "/etc/own.conf")]
+    """What has no host side is a file where there is one already, and a directory elsewhere."""
+    host.file("/x/own.conf", "of the host")
+    mounts: list[str | Mount] = [
+        "/x/own.conf:/etc/own.conf",
+        *(Mount(host=None, container=f"/etc/{name}") for name in ("hosts", "own.conf", "d")),
+    ]
     files = host.container(mounts=mounts).filesystem
     assert files.status(ContainerPath("/"), "etc/hosts").type is FileType.REGULAR
-    assert files.status(ContainerPath("/"), "etc/own.conf").is_directory
+    assert files.read_bytes(ContainerPath("/"), "etc/own.conf") == b""
+    assert files.status(ContainerPath("/"), "etc/d").is_directory
 
 
 def mounted_at(*paths: str, **more: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - of a mount
@@ -251,6 +281,16 @@ def test_the_hosts_shared_memory(host: FakeHost) -> None:
                 mounts=mounted_at("/x", mountPropagation="Bidirectional"),
             ),
             "from privileged containers only",
+        ),
+        *(
+            (
+                pod_of(
+                    {"name": "v", "hostPath": {"path": "/x"}},
+                    mounts=mounted_at("/x", recursiveReadOnly="Enabled", **more),
+                ),
+                "with readOnly and without mountPropagation only",
+            )
+            for more in ({}, {"readOnly": True, "mountPropagation": "HostToContainer"})
         ),
     ],
 )

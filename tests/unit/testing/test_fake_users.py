@@ -42,6 +42,7 @@ def host() -> FakeHost:
             "file /data/inner/f",
             "dir /sticky 1777",
             "file /sticky/others 0666 7:7",
+            "file /sticky/secret 0600 7:7",
             "link /sticky/link /data",
         ]
     )
@@ -110,6 +111,30 @@ def test_changing(host: FakeHost) -> None:
         assert number_of(lambda: sticky.make_directory("e", mode=0o700)) == errno.EPERM
         assert number_of(lambda: sticky.rename("mine", sticky, "others", replace=True)) == 1
         sticky.unlink("mine")
+
+
+def test_content(host: FakeHost) -> None:
+    """A file has a mode of its own, wherever it is."""
+    assert look(start(host, user=5), "sticky/secret") == errno.EACCES
+    assert look(start(host, user=7), "sticky/secret") == 0
+    assert look(start(host, capabilities=["DAC_READ_SEARCH"]), "sticky/secret") == 0
+
+
+def test_looking_is_not_changing(host: FakeHost) -> None:
+    """The capability to look everywhere changes nothing."""
+    files = start(host, capabilities=["DAC_READ_SEARCH"]).filesystem
+    with files.open_directory(TOP, "data") as data:
+        assert number_of(lambda: data.make_symlink("new", "x")) == errno.EACCES
+
+
+def test_moving_a_directory(host: FakeHost) -> None:
+    """To another directory, one moves only what one may write to, for its ``..`` changes."""
+    host.add("dir /data 0777", "dir /data/a 0777", "dir /data/theirs 0755 7:7")
+    with start(host, user=5).filesystem.open_directory(TOP, "data") as data:
+        with data.open_directory("a") as a:
+            moved = number_of(lambda: data.rename("theirs", a, "x", replace=False))
+        assert moved == errno.EACCES
+        data.rename("theirs", data, "x", replace=False)
 
 
 def test_the_library_tells_of_it(host: FakeHost) -> None:
