@@ -199,7 +199,7 @@ def test_a_host_path_mounted_at_several_places() -> None:
         "/host/dev/dri/card0",
         "/x/y/dev/dri/card0",
     ]
-    assert in_container(mounts_of("/dev:/x/y", "/dev:/z"), "/dev") == ["/z", "/x/y"]
+    assert in_container(mounts_of("/dev:/z", "/dev:/x/y"), "/dev") == ["/z", "/x/y"]
     assert table.to_container(HostPath("/dev/dri")) == ContainerPath("/z")
     assert table.to_container(HostPath("/etc")) == ContainerPath("/host/etc")
 
