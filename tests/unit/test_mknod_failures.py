@@ -145,7 +145,8 @@ def test_without_a_working_directory_nothing_is_made(operation: str, lasting: in
     assert listing(dev_root) == ["char nvidia3 195:3 0666"]
 
 
-def test_a_working_directory_is_asked_for_once() -> None:
+@pytest.mark.parametrize("refused", [errno.EROFS, errno.EIO])
+def test_a_working_directory_is_asked_for_once(refused: int) -> None:
     """Ten thousand nodes do not try ten thousand times to make the same working directory."""
     dev_root = dev_root_of()
     asked: list[str] = []
@@ -153,7 +154,7 @@ def test_a_working_directory_is_asked_for_once() -> None:
     def meet(each: Operation) -> None:
         if each.name == "make_directory":
             asked.append(each.path)
-            raise OSError(errno.EROFS, os.strerror(errno.EROFS), each.path)
+            raise OSError(refused, os.strerror(refused), each.path)
 
     files_of(dev_root).before(meet)
     error = failure(lambda: mknod(dev_root, NODES))

@@ -190,7 +190,7 @@ def test_the_lines_of_many_kinds_of_mount() -> None:
     [
         (("rw",), "rw", False),
         (("ro", "nosuid"), "rw", True),
-        (("rw",), "ro,size=4k", True),
+        (("rw",), "ro,size=4k,mode=755", True),
         (("rw",), "rw,errors=remount-ro,lowerdir=/a,ro", False),
     ],
 )

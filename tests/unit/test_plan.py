@@ -93,9 +93,11 @@ def test_the_caller_decides_about_other_things(
     there: str, on_conflict: OnConflict, action: Action
 ) -> None:
     """Something else at the name is replaced, left or refused, and the reason says what it is."""
-    (step,) = plan(dev_root_of(there), [node()], on_conflict=on_conflict).steps
+    planned = plan(dev_root_of(there), [node()], on_conflict=on_conflict)
+    (step,) = planned.steps
 
     assert step.action is action
+    assert planned.changes == (action is Action.REPAIR)
     assert step.found is not None
     assert step.found.type.value in step.reason
     assert step.errno == (errno.EEXIST if action is Action.CONFLICT else 0)

@@ -110,10 +110,12 @@ def test_a_directory_is_asked_once_what_stands_in_the_way(monkeypatch: pytest.Mo
         return blockers_of(view, mount)
 
     monkeypatch.setattr(_plan, "blockers_of", note)
-    nodes = [node(f"nvidia{n}", 195, n) for n in range(9)]
-    for names, times in ((None, 1), ([f"nvidia{n}" for n in range(9)], 9)):
+    single, deep = ([f"{place}nvidia{n}" for n in range(9)] for place in ("", "deep/caps/"))
+    for paths, names, times in ((single, None, 1), (deep, ["deep/caps"], 1), (single, single, 9)):
         asked.clear()
-        assert actions(plan(dev_root_of(names=names), nodes)) == ["create"] * 9
+        dev_root = dev_root_of("dir deep/caps", names=names)
+        nodes = [node(path, 195, minor) for minor, path in enumerate(paths)]
+        assert actions(plan(dev_root, nodes)) == ["create"] * 9
         assert len(asked) == times
 
 
