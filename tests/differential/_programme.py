@@ -15,9 +15,11 @@ import attrs
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
+    MultipleResults,
     RuleBasedStateMachine,
     initialize,
     invariant,
+    multiple,
     precondition,
     rule,
 )
@@ -30,7 +32,7 @@ from devroot.testing._inodes import kernel_error
 from devroot.testing._options import Flags
 from devroot.testing._procfs import device_number, numbers
 from devroot.testing._rights import ROOT, Credentials
-from tests.differential._users import MODES, USERS, acting_as, is_set
+from tests.differential._users import MODES, OPEN_MODES, USERS, acting_as, is_set
 from tests.kernel import _agent
 
 if TYPE_CHECKING:
@@ -365,25 +367,34 @@ class Programme(RuleBasedStateMachine):
         """Work on files as another user from now on."""
         self.user = who
 
-    @initialize(target=handles, link=st.sampled_from(["", "private", "slave", "shared"]))
-    def start(self, link: str) -> Pair:
-        """Make a few files on both sides, and open the base on the host.
+    @initialize(
+        target=handles,
+        link=st.sampled_from(["", "private", "slave", "shared"]),
+        modes=st.tuples(OPEN_MODES, OPEN_MODES),
+        who=USERS,
+    )
+    def start(self, link: str, modes: tuple[int, int], who: Credentials) -> MultipleResults[Pair]:
+        """Make a few files of several users on both sides, and open some directories on the host.
 
         With *link*, the container's ``a`` is the host's base, which shares its mounts.
         """
         bases = [self._opened(side, "") for side in ("container", "host")]
         for base in bases:
-            for path in ("a", "b", "a/b", "b/c"):
-                above, _, name = path.rpartition("/")
-                pair = self._opened(base.side, above) if above else base
-                self.mkdir(pair, name, 0o755)
-            fifo = FileType.FIFO
+            for name, mode in zip("ab", modes, strict=True):
+                self.mkdir(base, name, mode)
+            a, b = (self._opened(base.side, name) for name in "ab")
+            self.mkdir(a, "b", 0o755)
+            self.mkdir(b, "c", 0o755)
+            fifo, file = FileType.FIFO, FileType.REGULAR
             self.mknod(pair=base, name="c", type=fifo, owner=(0, 0), mode=0o600)
+            self.mknod(pair=a, name="a", type=file, owner=(1, 2), mode=0o4755)
+            self.mknod(pair=b, name="a", type=file, owner=(3, 3), mode=0o666)
         if link:
             self.propagation("host", 0, "shared", recursive=False)
             self.bind_across("", "a", recursive=False)
             self.propagation("container", 1, cast("Propagation", link), recursive=False)
-        return bases[1]
+        self.user = who
+        return multiple(bases[1], *(self._opened("host", name) for name in "ab"))
 
     def _opened(self, side: str, path: str) -> Pair:
         base = ContainerPath(BASE)

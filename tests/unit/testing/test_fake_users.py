@@ -137,6 +137,16 @@ def test_moving_a_directory(host: FakeHost) -> None:
         data.rename("theirs", data, "x", replace=False)
 
 
+def test_giving_to_a_group(host: FakeHost) -> None:
+    """The owner may give a file to a group that it is in, and to no other."""
+    with start(host, user=7, groups=[9]).filesystem.open_directory(TOP, "sticky") as sticky:
+        before = sticky.lstat("others")
+        sticky.mend("others", expected=before, gid=9)
+        assert sticky.lstat("others").gid == 9
+        refused = number_of(lambda: sticky.mend("others", expected=before, gid=10))
+        assert refused == errno.EPERM
+
+
 def test_the_library_tells_of_it(host: FakeHost) -> None:
     """Whoever is not root has no nodes made, nor has root in a directory of somebody else."""
     host.directory("/data/dev", uid=1000)
