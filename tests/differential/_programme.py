@@ -380,14 +380,14 @@ class Programme(RuleBasedStateMachine):
         """
         bases = [self._opened(side, "") for side in ("container", "host")]
         for base in bases:
-            for name, mode in zip("ab", modes, strict=True):
-                self.mkdir(base, name, mode)
+            for name, mode, gid in zip("ab", modes, (0, 2), strict=True):
+                self.mkdir(base, name, mode, gid=gid)
             a, b = (self._opened(base.side, name) for name in "ab")
             self.mkdir(a, "b", 0o755)
             self.mkdir(b, "c", 0o755)
             fifo, file = FileType.FIFO, FileType.REGULAR
             self.mknod(pair=base, name="c", type=fifo, owner=(0, 0), mode=0o600)
-            self.mknod(pair=a, name="a", type=file, owner=(1, 2), mode=0o4755)
+            self.mknod(pair=a, name="a", type=file, owner=(1, 2), mode=0o4750)
             self.mknod(pair=b, name="a", type=file, owner=(3, 3), mode=0o666)
         if link:
             self.propagation("host", 0, "shared", recursive=False)
@@ -426,9 +426,9 @@ class Programme(RuleBasedStateMachine):
         return self.opened[-1] if len(opened) == 2 else self.opened[0]
 
     @rule(pair=handles, name=NAMES, mode=MODES, ours=st.booleans())
-    def mkdir(self, pair: Pair, name: str, mode: int, *, ours: bool = False) -> None:
+    def mkdir(self, pair: Pair, name: str, mode: int, *, ours: bool = False, gid: int = 0) -> None:
         """Make a directory, which belongs to root or to whoever makes it."""
-        uid, gid = (self.user.uid, self.user.gid) if ours else (0, 0)
+        uid, gid = (self.user.uid, self.user.gid) if ours else (0, gid)
         self.both(lambda d: d.make_directory(name, mode=mode, uid=uid, gid=gid), pair)
 
     @rule(

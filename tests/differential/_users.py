@@ -51,7 +51,7 @@ USERS: Final = st.sampled_from(
         Credentials(capabilities=ALL_CAPABILITIES & ~_bits(CAP_DAC_OVERRIDE)),
     ]
 )
-OPEN_MODES: Final = st.sampled_from([0o755, 0o777, 0o1777, 0o3777, 0o2775])
+OPEN_MODES: Final = st.sampled_from([0o755, 0o777, 0o1777, 0o3770, 0o2775, 0o770, 0o750])
 MODES: Final = st.sampled_from(
     [0o755, 0o755, 0o755, 0o700, 0o2775, 0o1777, 0o777, 0o711, 0o744, 0o2070, 0o5773, 0]
 )

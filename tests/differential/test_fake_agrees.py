@@ -10,6 +10,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,  # pyright: ignore[reportUnknownVariableType] - not annotated there
 )
 
+from devroot.testing._rights import ROOT
 from tests._children import in_child
 from tests.differential._programme import Programme, Real, self_check
 
@@ -36,5 +37,27 @@ def test_the_fake_agrees_with_the_kernel() -> None:
                 suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
             ),
         )
+
+    in_child(run)
+
+
+def test_a_master_that_is_out_of_sight() -> None:
+    """Of a slave whose master it does not see, a table names the group beyond it, as here."""
+
+    def run() -> None:
+        Programme.real = Real()
+        programme = Programme()
+        programme.start("", (0o755, 0o755), ROOT)
+        programme.propagation("host", 0, "shared", recursive=False)
+        programme.bind("host", "", "a", recursive=False)
+        programme.propagation("host", 1, "slave", recursive=False)
+        programme.propagation("host", 1, "shared", recursive=False)
+        programme.bind_across("", "a", recursive=False)
+        programme.bind_across("a", "b", recursive=False)
+        programme.propagation("container", 2, "slave", recursive=False)
+        programme.tables_agree()
+        table = programme.fake.machines["container"].mountinfo()
+        programme.teardown()
+        assert " propagate_from:" in table
 
     in_child(run)
