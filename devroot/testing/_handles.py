@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from typing_extensions import Self
@@ -348,10 +348,14 @@ class TreeDirectory:
 
     @atomic
     def _take_away(self, name: str, place: Place) -> None:
-        """Remove a new file that could not be completed, if it still has its name."""
-        directory = self._place.inode
-        if directory.entries.get(name) is place.spot.entry:
-            directory.drop(name)
+        """Remove a new file that could not be completed, if it still has its name and may go."""
+        above = self._place
+        if above.inode.entries.get(name) is not place.spot.entry:
+            return
+        remove = _names.remove_directory if place.inode.is_directory else _names.unlink
+        with suppress(OSError):
+            above.mount.check_writable()
+            remove(above.inode, name, namespace=self._process.namespace, who=self._process.who)
 
     def _change(  # noqa: PLR0913 - a file is all of these
         self,

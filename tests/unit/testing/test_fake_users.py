@@ -137,6 +137,24 @@ def test_moving_a_directory(host: FakeHost) -> None:
         data.rename("theirs", data, "x", replace=False)
 
 
+def test_what_is_given_away_half_done(host: FakeHost) -> None:
+    """A new file that went to somebody else stays, if its maker may not take it away any more."""
+    some = {"user": 0, "capabilities": ["CHOWN", "MKNOD"]}
+    host.directory("/sticky", mode=0o1777, uid=7)
+    with start(host, **some).filesystem.open_directory(TOP, "sticky") as sticky:
+        fifo = FileType.FIFO
+        attempt = number_of(
+            lambda: sticky.make_node("n", type=fifo, major=0, minor=0, mode=0o600, uid=5)
+        )
+        assert attempt == errno.EPERM
+        assert sticky.lstat("n").uid == 5
+    host.directory("/sticky", mode=0o777, uid=7)
+    with start(host, **some).filesystem.open_directory(TOP, "sticky") as sticky:
+        refused = number_of(lambda: sticky.make_directory("d", mode=0o755, uid=5))
+        assert refused == errno.EPERM
+        assert "d" not in sticky.names()
+
+
 def test_giving_to_a_group(host: FakeHost) -> None:
     """The owner may give a file to a group that it is in, and to no other."""
     with start(host, user=7, groups=[9]).filesystem.open_directory(TOP, "sticky") as sticky:
