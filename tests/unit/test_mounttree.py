@@ -80,10 +80,10 @@ def test_only_newlines_end_lines() -> None:
 
 def test_carriage_returns_before_all_newlines_are_refused() -> None:
     """No kernel writes such a text; a single line can end so, in an option."""
-    with pytest.raises(MountInfoError, match="line 1: like every line, it ends in a carriage"):
-        table_of(ROOT, mount(11, 10, "/a"), end="\r\n")
-    with pytest.raises(MountInfoError, match="line 1: like every line, it ends in a carriage"):
-        table_of(ROOT, end="\r\n")
+    for lines in ([ROOT, mount(11, 10, "/a")], [ROOT]):
+        with pytest.raises(MountInfoError, match="line 1: like every line, it ends in") as caught:
+            table_of(*lines, end="\r\n")
+        assert caught.value.line == ROOT + "\r"
 
     assert [each.super_options for each in table_of(ROOT + "\r", mount(11, 10, "/a"))] == [
         "rw\r",
@@ -141,6 +141,18 @@ def test_the_line_at_fault_is_named(line: str, number: int) -> None:
 def large(*lines: str) -> str:
     """Return a table of so many lines that it counts as large, and then these."""
     return "\n".join([ROOT, *(mount(n, 10, f"/mnt/{n}") for n in range(1000, 1600)), *lines, ""])
+
+
+def test_a_table_of_16_kib_is_still_small() -> None:
+    """Up to there each line is decoded at once; a larger one is for who asks for the line."""
+    bad = "11 10 0:2 / /a rw tmpfs none rw"  # without its hyphen
+    rest = [bad, mount(12, 10, "/b"), ""]
+    room = 16 * 1024 - len("\n".join([ROOT, *rest]))
+    with pytest.raises(MountInfoError, match="line 2"):
+        MountInfoTable.parse("\n".join([ROOT + "," * room, *rest]).encode())
+
+    table = MountInfoTable.parse("\n".join([ROOT + "," * (room + 1), *rest]).encode())
+    assert serves(table, "/b") == 12
 
 
 def test_a_large_table_that_was_cut_is_refused() -> None:
@@ -297,8 +309,9 @@ def test_escaped_mount_points_are_found() -> None:
 def test_a_path_of_another_view_is_refused() -> None:
     """The mounts of a container say nothing of a host path with the same text."""
     table = table_of(ROOT)
-    with pytest.raises(PathKindError, match="ContainerPath"):
+    with pytest.raises(PathKindError, match="ContainerPath") as caught:
         table.covering(HostPath("/"))  # type: ignore[arg-type]  # on purpose
+    assert caught.value.value == HostPath("/")
     with pytest.raises(PathKindError, match="ContainerPath"):
         table.below(HostPath("/"))  # type: ignore[arg-type]  # on purpose
 
@@ -408,6 +421,22 @@ def test_a_line_that_was_read_twice_does_no_harm() -> None:
     found = table.covering(ContainerPath("/a"))
     assert found is not None
     assert found.read_only
+
+
+def test_beside_a_line_that_was_read_twice_others_may_be_alike() -> None:
+    """Two mounts may be at one place, one on the other, and come from one place with a blank."""
+    odd = "10 0:7 /made\fodd"
+    table = table_of(
+        ROOT,
+        ROOT,
+        mount(11, 10, "/a"),
+        mount(12, 11, "/a"),
+        f"13 {odd} /b rw - tmpfs none rw",
+        f"14 {odd} /c rw - tmpfs none rw",
+    )
+
+    assert table.is_whole
+    assert [serves(table, path) for path in ("/a", "/b", "/c")] == [12, 13, 14]
 
 
 class Readings(TreeFileSystem):
