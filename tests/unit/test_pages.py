@@ -142,7 +142,7 @@ def test_every_command_is_run(page: Page) -> None:
 def test_no_example_hides(page: Page) -> None:
     """Python is in blocks of that language, and commands with a prompt in console blocks."""
     languages = {language for language, _ in page.fences() if language[:1] != "{"}
-    assert languages <= {"python", "console", "text", "yaml", "json", "go", "sh", "dot"}
+    assert languages <= {"python", "console", "text", "yaml", "json", "go", "sh", "dot", "diff"}
     for text in page.blocks("text"):
         assert not re.search(r"^(import|from) |^\w+ = \w+[.(]|^def ", text, re.MULTILINE)
         assert page.name in SHOWN_ELSEWHERE or not re.search(r"^\$ ", text, re.MULTILINE)
