@@ -10,6 +10,7 @@ from devroot import (
     DevicePath,
     DevRoot,
     DriverRoot,
+    EvidenceCode,
     FirstOf,
     HostDevFallback,
     HostPath,
@@ -77,6 +78,7 @@ def test_subset_with_its_mounts() -> None:
     assert root.container == ContainerPath("/host-dev")
     assert root.names == (DevicePath("nvidia-caps"),)
     assert root.reach().verdict is Verdict.DECLARED
+    assert root.reach().evidence[-1].code is EvidenceCode.DECLARED
     assert root.host_path("nvidia-caps/x") == HostPath("/dev/nvidia-caps/x")
     assert root.origin == "SubsetFallback('/host-dev', ['nvidia-caps'])"
 
@@ -98,7 +100,8 @@ def test_subset_that_nothing_is_mounted_for() -> None:
     assert refusal.reach is not None
     assert refusal.reach.verdict is Verdict.PRIVATE
     assert refusal.remedies == (CAPS_MOUNT,)
-    assert f"{CAPS_TARGET} is PRIVATE" in refusal.reason
+    assert refusal.fallback == "SubsetFallback('/host-dev', ['nvidia-caps'])"
+    assert refusal.reason == f"{CAPS_TARGET} is PRIVATE: {refusal.reach.evidence[-1].text}"
 
 
 def test_subset_of_which_one_name_is_missing() -> None:
@@ -260,6 +263,7 @@ def test_first_of_lists_every_refusal() -> None:
     """Also a dev root that is certain not to reach the host counts as refused."""
     chain = FirstOf(SubsetFallback("/p", ["x"]), RootFallback(), FirstOf(HostDevFallback("/q")))
     refusal = refused(ask(chain, mounts=MountTable([DRIVER])))
+    assert (refusal.fallback, refusal.reason) == (repr(chain), "no fallback is accepted")
     assert [leaf.fallback for leaf in refusal.flat()] == [
         "SubsetFallback('/p', ['x'])",
         "RootFallback()",
@@ -291,9 +295,13 @@ def test_names_of_a_subset() -> None:
     """They are paths below /dev, each once, in order."""
     fallback = SubsetFallback(ContainerPath("/p"), ["b", DevicePath("/dev/a"), "/dev/b"])
     assert fallback.names == (DevicePath("b"), DevicePath("a"))
-    with pytest.raises(InvalidPathError, match=r"write \['nvidia-caps'\]"):
-        SubsetFallback("/p", "nvidia-caps")
-    with pytest.raises(InvalidPathError, match="no names"):
-        SubsetFallback("/p", [])
+    wrong: list[tuple[str | list[str], tuple[str, str, str]]] = [
+        ("a", ("a", "list of device paths", "write ['a'], a list of names")),
+        ([], ("[]", "subset of /dev", "it has no names")),
+    ]
+    for names, error in wrong:
+        with pytest.raises(InvalidPathError) as caught:
+            SubsetFallback("/p", names)
+        assert (caught.value.text, caught.value.kind, caught.value.reason) == error
     with pytest.raises(PathKindError):
         SubsetFallback(HostPath("/p"), ["x"])  # type: ignore[arg-type] # what is tested

@@ -271,7 +271,7 @@ def test_the_choice_of_a_dev_root(pod: FakeContainer, said: Callable[..., list[s
     nowhere, aside = HostDevFallback("/nowhere"), HostDevFallback("/host-dev")
     driver_root.dev_root(fallback=FirstOf(FirstOf(nowhere), RootFallback(), aside))
     refused, private, taken = said(Event.FALLBACK_REFUSED, Event.DEV_ROOT_CHOSEN)
-    assert refused.startswith("refused HostDevFallback('/nowhere'): ")
+    assert refused == "refused HostDevFallback('/nowhere'): there is no directory /nowhere/dev"
     assert private.startswith("refused RootFallback(): ")
     by = "HostDevFallback('/host-dev')"
     assert taken == f"took /host-dev as the dev root of driver root /opt, by {by}"

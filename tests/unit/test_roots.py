@@ -80,8 +80,13 @@ def test_driver_root_takes_text_on_both_sides() -> None:
 def test_driver_root_that_contradicts_the_mounts_is_refused() -> None:
     """One of the two host paths is wrong, and nobody can tell which."""
     mounts = MountTable([Mount(host="/opt/nvidia", container="/driver-root")])
-    with pytest.raises(InvalidMountError, match="said to be /home/kubernetes/bin/nvidia"):
+    with pytest.raises(InvalidMountError) as caught:
         driver_root_in(view_of(mounts=mounts))
+    assert caught.value.text == "/opt/nvidia:/driver-root"
+    assert caught.value.reason == (
+        "the driver root is said to be /home/kubernetes/bin/nvidia on the host; give the same host"
+        " path in both places"
+    )
 
 
 def test_driver_root_declares_its_own_pair() -> None:
@@ -161,6 +166,7 @@ def test_driver_root_with_an_accepted_dev_is_the_dev_root() -> None:
     found = root.dev_root(fallback=Answering("/elsewhere"))
     assert found.container == ContainerPath("/driver-root")
     assert found.origin == "the driver root"
+    assert found.remedies == (Mount(host="/dev", container="/driver-root/dev"),)
     assert found.reach().verdict is Verdict.DECLARED
     assert found.host_path("nvidia0") == HostPath("/home/kubernetes/bin/nvidia/dev/nvidia0")
 
@@ -184,9 +190,11 @@ def test_dev_below_a_link_is_looked_for_inside_the_driver_root() -> None:
 def test_fallback_is_asked_when_dev_is_missing() -> None:
     """Its answer is taken when its reach is accepted."""
     view = view_of("dir /driver-root/x/dev")
-    found = driver_root_in(view).dev_root(fallback=Answering("/driver-root/x"))
+    lenient = frozenset({Verdict.DECLARED, Verdict.UNKNOWN})
+    found = driver_root_in(view).dev_root(fallback=Answering("/driver-root/x"), accept=lenient)
     assert found.container == ContainerPath("/driver-root/x")
     assert found.reach().verdict is Verdict.DECLARED
+    assert found.accept == lenient
 
 
 def test_without_a_fallback_it_is_the_root() -> None:
@@ -194,6 +202,7 @@ def test_without_a_fallback_it_is_the_root() -> None:
     found = driver_root_in(view_of(mounts=MountTable([DRIVER]))).dev_root()
     assert found.container == ContainerPath("/")
     assert found.origin == "RootFallback()"
+    assert found.declared == MountTable([DRIVER])
     assert found.container_path("nvidia0") == ContainerPath("/dev/nvidia0")
     with pytest.raises(NotOnHostError, match="PRIVATE") as caught:
         found.host_path("nvidia0")
@@ -229,8 +238,10 @@ def test_fallback_is_preferred_to_a_driver_root_that_is_not_accepted() -> None:
     )
     assert root.dev_root().container == ContainerPath("/driver-root")
     assert root.dev_root().reach().verdict is Verdict.STALE
-    found = root.dev_root(fallback=Answering("/driver-root/ok"))
+    lenient = frozenset({Verdict.DECLARED, Verdict.UNKNOWN})
+    found = root.dev_root(fallback=Answering("/driver-root/ok"), accept=lenient)
     assert found.container == ContainerPath("/driver-root/ok")
+    assert found.accept == lenient
 
 
 def test_refusal_without_a_dev_is_an_error_with_every_reason() -> None:
@@ -266,8 +277,9 @@ def test_path_outside_the_subset_has_no_place() -> None:
     """Neither the container's nor the host's path is given out, and the error names the subset."""
     root = subset(view_of(table=SUBSET_TABLE, mounts=SUBSET_MOUNTS))
     for ask in (root.container_path, root.host_path, root.reach, root.require_reach):
-        with pytest.raises(OutsideSubsetError, match="/dev/nvidia-caps"):
+        with pytest.raises(OutsideSubsetError, match="/dev/nvidia-caps") as caught:
             ask("nvidia0")
+        assert (caught.value.path, caught.value.names) == (DevicePath("nvidia0"), (CAPS,))
     assert not root.contains("nvidia0")
     assert not root.contains("nvidia-caps-imex-channels/channel0")
     assert root.contains("nvidia-caps")
@@ -307,13 +319,17 @@ def test_reach_of_a_subset_is_its_worst() -> None:
 
 def test_require_reach_can_accept_less() -> None:
     """A caller says what is good enough; a host path that nobody knows is still not given out."""
-    root = subset(view_of())
-    with pytest.raises(NotOnHostError):
+    remedies = (Mount(host="/dev", container="/host-dev/dev"),)
+    root = attrs.evolve(subset(view_of()), remedies=remedies)
+    caps = root.container_path("nvidia-caps")
+    with pytest.raises(NotOnHostError) as caught:
         root.require_reach()
+    assert (caught.value.path, caught.value.remedies) == (caps, remedies)
     lenient = [Verdict.HOST, Verdict.PRIVATE]
     assert root.require_reach(accept=lenient).verdict is Verdict.PRIVATE
-    with pytest.raises(NotOnHostError):
+    with pytest.raises(NotOnHostError) as caught:
         attrs.evolve(root, accept=frozenset(lenient)).host_path("nvidia-caps")
+    assert (caught.value.path, caught.value.remedies) == (caps, remedies)
 
 
 def test_link_at_the_name_is_not_followed() -> None:
@@ -350,12 +366,17 @@ def test_texts_for_people() -> None:
     """A dev root, a refusal and a reach say in a line what they are."""
     root = subset(view_of())
     assert str(root) == "/host-dev (only /dev/nvidia-caps)"
+    two = subset(root.view, CAPS, DevicePath("dri"))
+    assert str(two) == "/host-dev (only /dev/nvidia-caps, /dev/dri)"
     assert str(DevRoot(container="/", view=root.view)) == "/"
     remedy = Mount(host="/dev", container="/host-dev/dev")
     assert str(Refusal(fallback="F()", reason="no", remedies=(remedy,))) == (
         "F(): no; mount /dev:/host-dev/dev"
     )
     assert str(Refusal(fallback="F()", reason="no")) == "F(): no"
+    assert str(Refusal(fallback="F()", reason="no", remedies=(DRIVER, remedy))) == (
+        f"F(): no; mount {DRIVER}, /dev:/host-dev/dev"
+    )
 
 
 def test_root_fallback_is_a_fallback() -> None:
