@@ -137,7 +137,7 @@ def _as_names(names: Iterable[str | DevicePath]) -> tuple[DevicePath, ...]:
     return paths
 
 
-def subset_of(nodes: Iterable[DeviceNode], *, exact: bool = False) -> tuple[DevicePath, ...]:
+def subset_of(nodes: Iterable[DeviceNode], *, exact: bool) -> tuple[DevicePath, ...]:
     """Return the names below ``/dev`` that show *nodes*: see `SubsetFallback.of_devices`."""
     paths = [node.path for node in nodes]
     if not exact:
