@@ -6,7 +6,10 @@ import ctypes
 import os
 import pickle
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import devroot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +22,15 @@ MS_NOSYMFOLLOW: Final = 0x100
 _CLONE_NEWNS: Final = 0x20000
 _MS_BIND: Final = 0x1000
 _MS_PRIVATE_REC: Final = 0x40000 | 0x4000
+
+
+def environment() -> dict[str, str]:
+    """Return what a programme runs with: this devroot, and no coverage.
+
+    Measuring loads modules of its own, and has locks that a fork with threads takes along.
+    """
+    inherited = {name: text for name, text in os.environ.items() if "COVERAGE" not in name}
+    return {**inherited, "PYTHONPATH": str(Path(devroot.__file__).parent.parent)}
 
 
 class ChildError(Exception):

@@ -28,6 +28,7 @@ import attrs
 from typing_extensions import Self
 
 import devroot
+from tests._children import environment
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -192,11 +193,9 @@ class Host(Place):
         with ExitStack() as stack:
             listener = _Listener()
             stack.callback(listener.close)
-            environment = {k: v for k, v in os.environ.items() if "COVERAGE" not in k}
-            environment["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
             command = ["unshare", "--mount", "--propagation", "private", "--pid", "--mount-proc"]
             command += ["--fork", "--kill-child", sys.executable, str(_AGENT), listener.address]
-            process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
+            process = subprocess.Popen(command, env=environment(), stdin=subprocess.DEVNULL)
             stack.callback(process.wait)
             stack.callback(process.kill)
             super().__init__(listener, process, "host")

@@ -7,21 +7,20 @@ import os
 import subprocess
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 import pytest
 
-import devroot
 from devroot import ContainerView, DeviceNode, DevRoot, NodeError
 from devroot._mknod import apply, mknod, plan, remove
-from tests._children import unmount
+from tests._children import environment, unmount
 from tests._kernel_nodes import describe, dev_root_at, mount, on_tmpfs, tree
 from tests._trees import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from devroot._mknod import Report
 
@@ -204,10 +203,8 @@ except NodeError as error:
 
 def _script(words: list[str], place: str, how: str) -> str:
     """Return what the script says that tries to make a node, started by *words*."""
-    environment = {k: v for k, v in os.environ.items() if "COVERAGE" not in k}
-    environment["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
     command = [*words, sys.executable, "-c", SCRIPT, place, how]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import devroot
+from tests._children import environment
 
 pytestmark = pytest.mark.kernel
 
@@ -69,13 +68,11 @@ def test_mounts_over_proc_are_masks(tmp_path: Path) -> None:
     """A tmpfs over a directory of procfs, and a file over one of its files, are told from it."""
     if Path("/proc/driver/nvidia").exists():
         pytest.skip("an NVIDIA driver is loaded here")
-    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
-    env["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
     done = subprocess.run(
         ["unshare", "--mount", sys.executable, "-c", PROGRAMME, str(tmp_path)],
         capture_output=True,
         text=True,
-        env=env,
+        env=environment(),
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
-import warnings
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 
 from devroot import ContainerPath, ContainerView, DeviceNode, mknod, remove
 from devroot._mknod._places import leftovers
-from tests._children import in_child, mount
+from tests._children import environment, mount
 from tests._kernel_nodes import dev_root_at, on_tmpfs, tree
 from tests._threads import THREADS, at_once, needs_whole_forks
 
@@ -51,34 +53,58 @@ def test_the_same_nodes_from_many_threads(tmp_path: Path) -> None:
     on_tmpfs(tmp_path, act)
 
 
+# A process whose threads make and remove nodes all the time, and forks that make others.
+FORKS: Final = """
+import json, os, sys, threading, time, warnings
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)
+from devroot import ContainerPath, ContainerView, DeviceNode, DevRoot, mknod, remove
+
+dev_root = DevRoot(container=ContainerPath(sys.argv[1]), view=ContainerView.of_process())
+stop, rounds = threading.Event(), []
+
+def nodes(directory):
+    return [DeviceNode(path=f"{directory}/cap{n}", major=511, minor=n) for n in range(16)]
+
+def work(number):
+    while not stop.is_set():
+        mknod(dev_root, nodes(f"own{number}"))
+        remove(dev_root, nodes(f"own{number}"))
+        rounds.append(number)
+
+threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+for thread in threads:
+    thread.start()
+created = []
+for _ in range(20):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        outcomes = mknod(dev_root, nodes("caps")).outcomes
+        os.write(writer, bytes([sum(one.result.value == "created" for one in outcomes)]))
+        os._exit(0)
+    os.close(writer)
+    created += os.read(reader, 1)
+    os.close(reader)
+    os.wait()
+while len(set(rounds)) < 3 and all(thread.is_alive() for thread in threads):
+    time.sleep(0.01)
+stop.set()
+for thread in threads:
+    thread.join()
+print(json.dumps([created, sorted(set(rounds))]))
+"""
+
+
 @needs_whole_forks
 def test_forks_of_a_process_with_threads(tmp_path: Path) -> None:
     """A fork makes nodes whatever the threads of its parent were doing, and they go on."""
 
     def act(place: str) -> None:
-        stop, errors = threading.Event(), list[BaseException]()
-
-        def work(number: int) -> None:
-            own = [DeviceNode(path=f"own{number}/x{n}", major=1, minor=n) for n in range(16)]
-            try:
-                while not stop.is_set():
-                    mknod(dev_root_at(place), own)
-                    remove(dev_root_at(place), own)
-            except BaseException as error:  # noqa: BLE001 - it is raised in the main thread
-                errors.append(error)
-
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-        for thread in threads:
-            thread.start()
-        with warnings.catch_warnings():  # Python 3.12 warns of any fork with threads
-            warnings.simplefilter("ignore", DeprecationWarning)
-            totals = [in_child(partial(_results, place)) for _ in range(20)]
-        stop.set()
-        for thread in threads:
-            thread.join()
-        for error in errors:
-            raise error
-        assert totals == [{"created": len(NODES)}] + [{"unchanged": len(NODES)}] * 19
+        command = [sys.executable, "-W", "error", "-c", FORKS, place]
+        done = subprocess.run(
+            command, env=environment(), capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert json.loads(done.stdout) == [[len(NODES)] + [0] * 19, [0, 1, 2]]
         assert leftovers(os.listdir(f"{place}/dev")) == ()
 
     on_tmpfs(tmp_path, act)

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import devroot
 from devroot.errors import UdevUnavailableError
 from devroot.udev import DeviceCatalog
+from tests._children import environment
 from tests.conftest import IN_CI
 
 if TYPE_CHECKING:
@@ -234,12 +234,6 @@ def _loop(request: int, number: int) -> None:
 def command(programme: str, *arguments: str, unshare: tuple[str, ...]) -> list[str]:
     """Return the words that run a programme in namespaces of its own."""
     return ["unshare", *unshare, sys.executable, "-c", COMMON + programme, *arguments]
-
-
-def environment() -> dict[str, str]:
-    """Return what the programmes run with: this devroot, and no coverage."""
-    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
-    return {**env, "PYTHONPATH": str(Path(devroot.__file__).parent.parent)}
 
 
 def run(programme: str, *arguments: str, unshare: tuple[str, ...] = ("--mount",)) -> Any:  # noqa: ANN401 - whatever JSON can say

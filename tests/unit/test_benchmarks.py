@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import devroot
 from devroot import _syscalls
-from tests._children import in_child
+from tests._children import environment, in_child
 from tests._kernel_nodes import dev_root_at, on_tmpfs
 from tests.benchmarks import (
     _machine,
@@ -344,11 +343,13 @@ def test_tables_in_both_formats_list_the_same() -> None:
 
 def run_command(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the command on the devroot of this test."""
-    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
-    env["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
     script = str(Path(command.__file__))
     return subprocess.run(
-        [sys.executable, script, *words], capture_output=True, text=True, env=env, check=False
+        [sys.executable, script, *words],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
     )
 
 

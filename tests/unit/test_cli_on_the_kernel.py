@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import devroot
+from tests._children import environment
 
 pytestmark = pytest.mark.kernel
 
@@ -36,8 +37,6 @@ def test_nodes_are_made(tmp_path: Path) -> None:
     """The command makes a capability and every channel of a driver, and a second run finds them."""
     if Path("/proc/driver/nvidia").exists():
         pytest.skip("an NVIDIA driver is loaded here")
-    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
-    env["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
     what = ("--capability", "mig/config", "--imex-channels", "all", "--touch-withheld")
     where = (f"--driver-root={tmp_path}:{tmp_path}", "--host-mountinfo=/proc/self/mountinfo")
     command = [sys.executable, "-m", "devroot", "mknod", *where, *what]
@@ -45,7 +44,7 @@ def test_nodes_are_made(tmp_path: Path) -> None:
         ["unshare", "--mount", "sh", "-ec", SCRIPT, "sh", str(tmp_path), *command],
         capture_output=True,
         text=True,
-        env=env,
+        env=environment(),
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -89,8 +88,6 @@ def test_nodes_of_the_kernels_own_devices_are_made(tmp_path: Path) -> None:
     """What sysfs lists is made where it is missing or has another number, and modes stay."""
     if not Path("/sys/dev/char").exists():
         pytest.skip("no sysfs is mounted at /sys")
-    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
-    env["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
     where = (f"--driver-root={tmp_path}:{tmp_path}", "--host-mountinfo=/proc/self/mountinfo")
     command = [sys.executable, "-m", "devroot", "mknod", *where, "--subsystem=mem"]
     command += ["--name=null", "--name=zero", "--name=full"]
@@ -98,7 +95,7 @@ def test_nodes_of_the_kernels_own_devices_are_made(tmp_path: Path) -> None:
         ["unshare", "--mount", "sh", "-ec", DEVICES, "sh", str(tmp_path), *command],
         capture_output=True,
         text=True,
-        env=env,
+        env=environment(),
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import devroot
 from devroot import ContainerPath, ContainerView, LocalFileSystem
 from devroot._mknod import _places
 from devroot.testing import FakeHost, FakeUdev
-from tests._children import in_child
+from tests._children import environment, in_child
 from tests._threads import needs_whole_forks
 
 if TYPE_CHECKING:
@@ -137,11 +136,10 @@ needs_procfs = pytest.mark.skipif(
 
 
 def run(programme: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a programme with this devroot, and return how it ended."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(devroot.__file__).parent.parent)}
+    """Run a programme with this devroot and unmeasured, and return how it ended."""
     command = [sys.executable, *(["-c", programme] if "\n" in programme else [programme])]
     return subprocess.run(
-        [*command, *arguments], capture_output=True, text=True, env=environment, check=False
+        [*command, *arguments], capture_output=True, text=True, env=environment(), check=False
     )
 
 

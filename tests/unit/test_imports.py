@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import attrs
 import pytest
 
 import devroot
+from tests._children import environment
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "system-calls.md"
 HEAVY: Final = {
@@ -46,13 +46,11 @@ def modules_after(statement: str) -> frozenset[str]:
     """Return what an interpreter has loaded after *statement*, isolated from what is set here."""
     places = [str(Path(module.__file__ or "").parent.parent) for module in (devroot, attrs)]
     programme = f"import sys; sys.path += {places!r}\n{statement}\nprint(*sys.modules)"
-    # The coverage of subprocesses would load modules of its own.
-    environment = {name: text for name, text in os.environ.items() if "COVERAGE" not in name}
     done = subprocess.run(
         [sys.executable, "-I", "-B", "-c", programme],
         capture_output=True,
         text=True,
-        env=environment,
+        env=environment(),
         check=False,
     )
     assert done.stderr == ""

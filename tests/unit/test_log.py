@@ -42,6 +42,7 @@ from devroot import (
 from devroot._log import Event, is_heard, tell
 from devroot._mknod import _tell
 from devroot.testing import FakeContainer, FakeHost
+from tests._children import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -384,12 +385,11 @@ def test_logging_that_is_not_loaded_yet(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_one_logger_and_no_handler() -> None:
     """Use loads no `logging`; once it is loaded there is one logger, as the library made it."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(devroot.__file__).parent.parent)}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAMME],
         capture_output=True,
         text=True,
-        env={k: v for k, v in environment.items() if "COVERAGE" not in k},
+        env=environment(),
         check=False,
     )
     assert done.stderr == ""

@@ -6,7 +6,6 @@ import ast
 import importlib
 import importlib.metadata
 import inspect
-import os
 import pkgutil
 import re
 import subprocess
@@ -17,6 +16,7 @@ import pytest
 
 import devroot
 import devroot.errors
+from tests._children import environment
 
 ROOMS = [
     name
@@ -31,10 +31,12 @@ ENTRANCES = [name for name in ROOMS if not any(part[0] == "_" for part in name.s
 
 def run_fresh(programme: str) -> str:
     """Return what a fresh interpreter prints, with the devroot of this test and no coverage."""
-    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
-    env["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
     done = subprocess.run(
-        [sys.executable, "-c", programme], capture_output=True, text=True, env=env, check=False
+        [sys.executable, "-c", programme],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
     )
     assert done.stderr == ""
     return done.stdout

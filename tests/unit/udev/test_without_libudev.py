@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
-import devroot
+from tests._children import environment
 
 # The loader finds no libudev, as in an image that has none; all the rest is as it is.
 PROGRAMME = """
@@ -68,13 +66,11 @@ print("\\0" + json.dumps(said))
 
 def test_everything_else_works() -> None:
     """Only the catalog of udev and its news need the library; the error names the package."""
-    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
-    env["PYTHONPATH"] = str(Path(devroot.__file__).parent.parent)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", PROGRAMME],
         capture_output=True,
         text=True,
-        env=env,
+        env=environment(),
         check=False,
     )
     assert done.returncode == 0, done.stderr
