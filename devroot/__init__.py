@@ -70,7 +70,7 @@ if TYPE_CHECKING:
         UnmappedPathsError,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # In the order in which they import each other, so that a name is found where it is defined.
 _ROOMS = (
