@@ -26,7 +26,7 @@ HOSTS: Final = frozenset(
         "github.com",  # the theme's own page, in the foot of each page
         "keepachangelog.com",
         "pradyunsg.me",  # its author
-        "pypi.org",
+        "pytest-pyfakefs.readthedocs.io",
         "semver.org",
         "www.sphinx-doc.org",
     }
