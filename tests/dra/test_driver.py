@@ -253,8 +253,25 @@ def test_the_mounted_directory_is_stale(kubelet: Kubelet, node: Node) -> None:
     node.host.call("make_directory", path="/dev/example-channels")
     node.api.allocate("some", uid="some-uid", devices={"channel3": NAME})
     error = kubelet.prepare("some", uid="some-uid").error
-    assert "mount a directory that the host does not delete" in error
+    assert "/dev/example-channels is STALE" in error
     assert (node.host.describe(CHANNEL), node.spec()) == ("", None)
+
+
+def test_the_host_takes_a_mount_away(node: Node, manifest: dict[str, Any]) -> None:
+    """What the host unmounts while the driver runs is told to the kubelet at the next claim."""
+    directory = "/dev/example-channels"
+    node.host.call("mount_tmpfs", path=directory)
+    driver = node.start(manifest)
+    driver.wait(node.registration)
+    kubelet = Kubelet(node.root)
+    kubelet.register(REGISTRATION)
+    assert prepare(kubelet, node) == [DEVICE]
+    assert kubelet.unprepare("some", uid="some-uid") == ""
+    node.host.call("call", module="subprocess", args=["umount", "--lazy", directory])
+    error = kubelet.prepare("some", uid="some-uid").error
+    assert "/dev/example-channels is PRIVATE" in error
+    assert (node.host.describe(CHANNEL), node.spec()) == ("", None)
+    driver.stop()
 
 
 def test_the_volume_is_missing(node: Node, manifest: dict[str, Any]) -> None:

@@ -39,18 +39,28 @@ def channels_of(view: ContainerView) -> dict[str, DeviceNode]:
     }
 
 
+def find_dev_root(view: ContainerView) -> DevRoot:
+    """Return where the nodes go, by the mounts that the view has."""
+    driver_root = DriverRoot(
+        host=os.environ["DRIVER_ROOT"], container=DRIVER_ROOT.container, view=view
+    )
+    dev_root = driver_root.dev_root(fallback=FALLBACK)
+    dev_root.require_reach()
+    return dev_root
+
+
 class ChannelDriver(DraNodeServer):
     """Makes the nodes of a claim on the host, and writes a CDI spec for it."""
 
     def __init__(
-        self, dev_root: DevRoot, channels: dict[str, DeviceNode], claims: client.ResourceV1Api
+        self, view: ContainerView, channels: dict[str, DeviceNode], claims: client.ResourceV1Api
     ) -> None:
         super().__init__(
             DRIVER,
             socket_path=f"{PLUGIN}/dra.sock",
             registration_socket_path=f"{REGISTRY}/{DRIVER}-reg.sock",
         )
-        self.dev_root = dev_root
+        self.view = view
         self.channels = channels
         self.claims = claims
 
@@ -64,19 +74,20 @@ class ChannelDriver(DraNodeServer):
 
     async def unprepare_hardware(self, claim_uid: str, namespace: str, name: str) -> None:
         """Take the spec of a claim away; the nodes stay, they are the host's."""
-        cdi.remove(self.dev_root.view, cdi.file_name(KIND, transient_id=claim_uid))
+        cdi.remove(self.view.refresh(), cdi.file_name(KIND, transient_id=claim_uid))
 
     def prepare(self, uid: str, namespace: str, name: str) -> list[str]:
         """Make the nodes, then the spec: a kubelet that asks again gets the same answer."""
+        dev_root = find_dev_root(self.view.refresh())  # mounts may have changed since
         chosen = self.allocated(uid, namespace, name)
         nodes = [self.channels[device] for device in chosen]
-        mknod(self.dev_root, nodes)
+        mknod(dev_root, nodes)
         devices = [
-            cdi.device(device, cdi.edits(device_nodes=[cdi.device_node(self.dev_root, node)]))
+            cdi.device(device, cdi.edits(device_nodes=[cdi.device_node(dev_root, node)]))
             for device, node in zip(chosen, nodes, strict=True)
         ]
         file = cdi.file_name(KIND, transient_id=uid)
-        cdi.write(self.dev_root.view, cdi.spec(KIND, devices), name=file)
+        cdi.write(dev_root.view, cdi.spec(KIND, devices), name=file)
         return [cdi.qualified_name(KIND, device) for device in chosen]
 
     def allocated(self, uid: str, namespace: str, name: str) -> list[str]:
@@ -93,13 +104,9 @@ async def main() -> None:
     """Serve the kubelet until the pod is to end."""
     logging.basicConfig(level=logging.INFO)
     view = ContainerView.of_process(host_mountinfo=ContainerPath("/host-proc/1/mountinfo"))
-    driver_root = DriverRoot(
-        host=os.environ["DRIVER_ROOT"], container=DRIVER_ROOT.container, view=view
-    )
-    dev_root = driver_root.dev_root(fallback=FALLBACK)
-    dev_root.require_reach()  # or the pod ends here, and its log says which volume is missing
+    find_dev_root(view)  # or the pod ends here, and its log says which volume is missing
     config.load_config()
-    driver = ChannelDriver(dev_root, channels_of(view), client.ResourceV1Api())
+    driver = ChannelDriver(view, channels_of(view), client.ResourceV1Api())
     serving = asyncio.create_task(driver.serve())
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
     with contextlib.suppress(asyncio.CancelledError):
