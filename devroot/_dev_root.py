@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import attrs
 
-from devroot._evidence import ACCEPTED, BEST_FIRST, Reach, Verdict
+from devroot._evidence import ACCEPTED, BEST_FIRST, EvidenceCode, Reach, Verdict
 from devroot._log import Event, tell
 from devroot._paths import ContainerPath, DevicePath, HostPath, as_container_path, as_device_path
 from devroot._reach import examine_place
@@ -129,7 +129,7 @@ class DevRoot:
         """
         reach = self.require_reach(path)
         if reach.host_path is None:
-            raise NotOnHostError(reach.container_path, reach=reach, remedies=self.remedies)
+            raise self._refusal_of(reach)
         return reach.host_path
 
     def reach(self, path: str | DevicePath | None = None) -> Reach:
@@ -197,8 +197,24 @@ class DevRoot:
         """
         reach = self.reach(path)
         if reach.verdict not in (self.accept if accept is None else accept):
-            raise NotOnHostError(reach.container_path, reach=reach, remedies=self.remedies)
+            raise self._refusal_of(reach)
         return reach
+
+    def _refusal_of(self, reach: Reach) -> NotOnHostError:
+        """Return the error for a reach that is not accepted, with what would help."""
+        codes = {evidence.code for evidence in reach.evidence}
+        remedies, advice = self.remedies, ""
+        if reach.verdict is Verdict.STALE:
+            remedies, advice = (), "start the container again, so that it is mounted anew"
+        elif reach.verdict is Verdict.UNKNOWN:
+            if EvidenceCode.DECLARED_AS in codes:
+                remedies = ()  # it is mounted already
+            if self.view.host_mountinfo is None and EvidenceCode.OWN_KERNEL not in codes:
+                advice = (
+                    "the host's mount table decides: run the pod with hostPID: true, and read the"
+                    " view with host_mountinfo=ContainerPath('/proc/1/mountinfo')"
+                )
+        return NotOnHostError(reach.container_path, reach=reach, remedies=remedies, advice=advice)
 
     def open_dev(self) -> Directory:
         """Open ``P/dev``, links in it followed inside P.

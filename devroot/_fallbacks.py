@@ -99,9 +99,9 @@ class HostDevFallback:
     container: ContainerPath = attrs.field(default=ROOT, converter=as_container_path)
 
     @property
-    def mount(self) -> Mount:
-        """The mount that it needs."""
-        return Mount(host=HOST_DEV, container=self.container / "dev")
+    def mounts(self) -> tuple[Mount, ...]:
+        """The one mount that it needs."""
+        return (Mount(host=HOST_DEV, container=self.container / "dev"),)
 
     def dev_root(self, driver_root: DriverRoot, view: ContainerView, /) -> DevRoot | Refusal:
         """Return P, unless it has no ``dev`` or that certainly does not reach the host."""
@@ -110,14 +110,14 @@ class HostDevFallback:
     def _examined(
         self, driver_root: DriverRoot, view: ContainerView, /
     ) -> tuple[DevRoot, Reach] | Refusal:
-        refusal = _missing(self.container, view, fallback=self, remedies=(self.mount,))
+        refusal = _missing(self.container, view, fallback=self, remedies=self.mounts)
         if refusal is not None:
             return refusal
         found = DevRoot(
             container=self.container,
             view=view,
-            declared=driver_root.declared(self.mount),
-            remedies=(self.mount,),
+            declared=driver_root.declared(*self.mounts),
+            remedies=self.mounts,
             origin=repr(self),
         )
         return _judge(found, fallback=self)

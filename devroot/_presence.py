@@ -69,7 +69,9 @@ class NodePresence:
 
     def __str__(self) -> str:
         why = f": {self.reason}" if self.reason else ""
-        return f"{self.node.path} is {self.presence.value}{why}"
+        absent = self.presence is not Presence.OK and self.node.withheld
+        left = f"; mknod leaves it alone: {self.node.withheld}" if absent else ""
+        return f"{self.node.path} is {self.presence.value}{why}{left}"
 
 
 @final

@@ -9,7 +9,7 @@ import attrs
 
 from devroot._dev_root import DevRoot, Refusal
 from devroot._driver_root import DriverRoot, Fallback, RootFallback
-from devroot._evidence import ACCEPTED, Reach, Verdict
+from devroot._evidence import ACCEPTED, EvidenceCode, Reach, Verdict
 from devroot._fallbacks import FirstOf
 from devroot._paths import ContainerPath, DevicePath
 from devroot.errors import NoDevRootError, OutsideSubsetError
@@ -292,7 +292,10 @@ def _remedies(view: ContainerView, candidates: Iterable[Candidate]) -> Iterable[
 
 def _advice(view: ContainerView, candidates: Iterable[Candidate]) -> Iterable[str]:
     """Yield what would help that is no mount."""
-    verdicts = {candidate.reach.verdict for candidate in candidates if candidate.reach is not None}
+    reaches = [candidate.reach for candidate in candidates if candidate.reach is not None]
+    verdicts = {
+        reach.verdict for reach in reaches if reach.evidence[-1].code is not EvidenceCode.OWN_KERNEL
+    }
     if Verdict.STALE in verdicts:
         yield "Restart the pod, so that what was deleted is mounted anew."
     if Verdict.UNKNOWN in verdicts and view.host_mountinfo is None:

@@ -14,6 +14,8 @@ _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 
 _VENDOR_MAX: Final = 253
 _CLASS_MAX: Final = 63
+_FILE_NAME_MAX: Final = 255
+"""``NAME_MAX`` of limits.h(0p); in bytes."""
 
 
 def split_kind(kind: object, *, location: str = "kind") -> tuple[str, str]:
@@ -82,22 +84,33 @@ def qualified_name(kind: str, name: str) -> str:
     return f"{kind}={name}"
 
 
-def file_name(kind: str, *, transient_id: str = "") -> str:
+def file_name(kind: str, *, transient_id: str | None = None) -> str:
     """Return the name of the file for a spec, as others name theirs.
 
     Args:
         kind: of the spec.
         transient_id: what sets this spec apart from others of its kind, such as the ID of a
-            claim; a slash in it becomes ``_``. Empty for the only one of its kind.
+            claim; a slash in it becomes ``_``. None for the only one of its kind.
 
     Returns:
         ``VENDOR-CLASS.json`` or ``VENDOR-CLASS_ID.json``.
 
     Raises:
-        InvalidSpecError: the kind is none.
+        InvalidSpecError: the kind is none; or *transient_id* is empty, holds a control character,
+            or makes a name of more than 255 bytes, which no file can have.
 
     .. versionadded:: 0.1.0
     """
     vendor, class_ = split_kind(kind)
-    suffix = "_" + transient_id.replace("/", "_") if transient_id else ""
-    return f"{vendor}-{class_}{suffix}.json"
+    if transient_id is None:
+        return f"{vendor}-{class_}.json"
+    name = f"{vendor}-{class_}_{transient_id.replace('/', '_')}.json"
+    where = "transient_id"
+    if not transient_id:
+        raise InvalidSpecError(where, transient_id, reason="it is empty; leave it out")
+    if not transient_id.isprintable():
+        raise InvalidSpecError(where, transient_id, reason="it holds what cannot be printed")
+    if len(name.encode()) > _FILE_NAME_MAX:
+        reason = f"a file name has at most {_FILE_NAME_MAX} bytes, and {name} has more"
+        raise InvalidSpecError(where, transient_id, reason=reason)
+    return name

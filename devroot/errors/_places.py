@@ -90,25 +90,37 @@ class NotOnHostError(DevRootError, LookupError):
     Attributes:
         path: the container path.
         reach: the verdict with its evidence.
-        remedies: mounts any one of which would help.
+        remedies: the mounts that would help, all of them together.
+        advice: what would help that is no mount; empty if nothing is known.
 
     .. versionadded:: 0.1.0
     """
 
-    _fields = ("path", "reach", "remedies")
+    _fields = ("path", "reach", "remedies", "advice")
 
     def __init__(
-        self, path: ContainerPath, *, reach: Reach, remedies: tuple[Mount, ...] = ()
+        self,
+        path: ContainerPath,
+        *,
+        reach: Reach,
+        remedies: tuple[Mount, ...] = (),
+        advice: str = "",
     ) -> None:
         self.path = path
         self.reach = reach
         self.remedies = remedies
+        self.advice = advice
         text = bulleted(
             f"{path} is not accepted as a place on the host: {reach.verdict.name}",
             [evidence.text for evidence in reach.evidence],
         )
         if remedies:
-            text += "\n  a mount that would do: " + ", or ".join(map(str, remedies))
+            what = (
+                "a mount that would do" if len(remedies) == 1 else "mounts that would do together"
+            )
+            text += f"\n  {what}: {', '.join(map(str, remedies))}"
+        if advice:
+            text += f"\n  {advice}"
         super().__init__(text)
 
 

@@ -10,7 +10,7 @@ import attrs
 
 from devroot._dev_root import DevRoot, Refusal
 from devroot._driver_root import DriverRoot, Fallback, RootFallback
-from devroot._fallbacks import FirstOf, HostDevFallback
+from devroot._fallbacks import FirstOf
 from devroot._mounts import Mount
 from devroot._paths import HostPath, as_host_path
 from devroot._reach import HOST_DEV
@@ -281,14 +281,12 @@ def _mounts(need: Needs) -> tuple[Mount, ...]:
 
 
 def _mounts_of_fallback(fallback: Fallback | NeedsMounts) -> tuple[Mount, ...]:
-    if isinstance(fallback, HostDevFallback):
-        return (fallback.mount,)
     if isinstance(fallback, NeedsMounts):
         return tuple(fallback.mounts)
     if isinstance(fallback, FirstOf):
-        for asked in fallback.fallbacks:
-            if not isinstance(asked, RootFallback):
-                return _mounts_of_fallback(asked)
+        first = _first_mounts(fallback)
+        if first:
+            return first
         raise InvalidMountError(repr(fallback), reason="no mount helps any fallback in it")
     if isinstance(fallback, RootFallback):
         reason = (
@@ -297,6 +295,19 @@ def _mounts_of_fallback(fallback: Fallback | NeedsMounts) -> tuple[Mount, ...]:
         )
         raise InvalidMountError(repr(fallback), reason=reason)
     raise PathKindError(fallback, wanted="fallback with a property mounts, a dev root or a Mount")
+
+
+def _first_mounts(chain: FirstOf) -> tuple[Mount, ...]:
+    """Return what the first fallback of a chain needs that needs any; nothing if none does."""
+    for asked in chain.fallbacks:
+        needed: tuple[Mount, ...] = ()
+        if isinstance(asked, NeedsMounts):
+            needed = tuple(asked.mounts)
+        elif isinstance(asked, FirstOf):
+            needed = _first_mounts(asked)
+        if needed:
+            return needed
+    return ()
 
 
 def _mounts_of_dev_root(dev_root: DevRoot) -> tuple[Mount, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from devroot import Mount, SubsetFallback
 from devroot.__main__ import main
 from devroot._cli._arguments import parse
 from tests import _pages
@@ -146,6 +147,24 @@ def test_no_example_hides(page: Page) -> None:
     for text in page.blocks("text"):
         assert not re.search(r"^(import|from) |^\w+ = \w+[.(]|^def ", text, re.MULTILINE)
         assert page.name in SHOWN_ELSEWHERE or not re.search(r"^\$ ", text, re.MULTILINE)
+
+
+VOLUMES: Final = {"docs/how-to/follow-hot-plug.md": SubsetFallback("/host-dev", ["infiniband"])}
+"""Whose mounts the volumes are that a page shows."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_volumes_are_those_that_are_needed(page: Page) -> None:
+    """YAML on a page is an init container, whose command is checked, or a fallback's volumes."""
+    shown = [text for text in page.blocks("yaml") if not INIT.match(text)]
+    assert bool(shown) == (page.name in VOLUMES)
+    for text in shown:
+        part = yaml.safe_load(text)
+        paths = {volume["name"]: volume["hostPath"]["path"] for volume in part["volumes"]}
+        mounts = {
+            Mount(host=paths[m["name"]], container=m["mountPath"]) for m in part["volumeMounts"]
+        }
+        assert mounts == set(VOLUMES[page.name].mounts)
 
 
 @pytest.mark.parametrize(

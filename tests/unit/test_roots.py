@@ -16,6 +16,7 @@ from devroot import (
     DriverRootError,
     EvidenceCode,
     Fallback,
+    HostDevFallback,
     HostPath,
     InvalidMountError,
     Mount,
@@ -27,6 +28,7 @@ from devroot import (
     PathKindError,
     Refusal,
     RootFallback,
+    SubsetFallback,
     Verdict,
 )
 from devroot.testing import TreeFileSystem
@@ -330,6 +332,74 @@ def test_require_reach_can_accept_less() -> None:
     with pytest.raises(NotOnHostError) as caught:
         attrs.evolve(root, accept=frozenset(lenient)).host_path("nvidia-caps")
     assert (caught.value.path, caught.value.remedies) == (caps, remedies)
+
+
+def refusal(root: DevRoot) -> NotOnHostError:
+    """Return the error of a dev root whose reach is not accepted."""
+    with pytest.raises(NotOnHostError) as caught:
+        root.require_reach()
+    return caught.value
+
+
+def test_a_refusal_names_all_the_mounts_that_are_needed() -> None:
+    """A subset needs each of its mounts, and says so."""
+    names = ("nvidia-caps", "nvidia-caps-imex-channels")
+    fallback = SubsetFallback("/host-dev", names)
+    root = attrs.evolve(subset(view_of()), remedies=fallback.mounts)
+    assert str(refusal(root)).endswith(
+        "\n  mounts that would do together: /dev/nvidia-caps:/host-dev/dev/nvidia-caps,"
+        " /dev/nvidia-caps-imex-channels:/host-dev/dev/nvidia-caps-imex-channels"
+    )
+
+
+@pytest.mark.parametrize("granted", [False, True])
+def test_a_refusal_does_not_ask_for_the_mount_that_is_there(granted: bool) -> None:  # noqa: FBT001
+    """Where the mount is there and decides nothing, the table of the host would."""
+    table = OWN.replace(b"11 10 0:51 / /dev", b"13 10 0:51 / /dev")
+    host = b"1 0 0:50 / / rw - overlay other rw\n"
+    view = attrs.evolve(
+        view_of(table=table, mounts=MountTable([DRIVER, Mount(host="/dev", container="/dev")])),
+        host_mountinfo=MountInfoTable.parse(host, paths=HostPath) if granted else None,
+    )
+    fallback = HostDevFallback("/")
+    error = refusal(DevRoot(container="/", view=view, remedies=fallback.mounts))
+    if granted:
+        assert (error.reach.verdict, error.remedies) == (Verdict.PRIVATE, fallback.mounts)
+        assert error.advice == ""
+    else:
+        assert (error.reach.verdict, error.remedies) == (Verdict.UNKNOWN, ())
+        assert error.advice.startswith("the host's mount table decides: run the pod with hostPID")
+        assert str(error).endswith(f"\n  {error.advice}")
+
+
+def test_a_refusal_asks_for_the_mount_that_nobody_said() -> None:
+    """Where nobody said what is mounted, both the mount and the host's table can help."""
+    fallback = HostDevFallback("/")
+    error = refusal(DevRoot(container="/", view=view_of(), remedies=fallback.mounts))
+    assert error.reach.verdict is Verdict.UNKNOWN
+    assert error.remedies == fallback.mounts
+    assert "hostPID" in error.advice
+
+
+def test_a_refusal_in_a_guest_does_not_ask_for_its_table() -> None:
+    """With a kernel of its own the table of process 1 is the guest's, which decides nothing."""
+    table = OWN.replace(b"/ / rw - overlay overlay", b"/ / rw - virtiofs kataShared")
+    error = refusal(DevRoot(container="/", view=view_of(table=table)))
+    assert error.reach.evidence[-1].code is EvidenceCode.OWN_KERNEL
+    assert error.advice == ""
+
+
+def test_a_refusal_of_what_went_stale_asks_for_a_restart() -> None:
+    """The mount is there, and shows what was deleted; only a new container gets the new one."""
+    stale = (
+        OWN + b"14 10 0:6 /nvidia-caps//deleted /host-dev/dev/nvidia-caps rw - devtmpfs udev rw\n"
+    )
+    root = subset(view_of("dir /host-dev/dev/nvidia-caps", table=stale, mounts=SUBSET_MOUNTS))
+    error = refusal(
+        attrs.evolve(root, remedies=SubsetFallback("/host-dev", ["nvidia-caps"]).mounts)
+    )
+    assert (error.reach.verdict, error.remedies) == (Verdict.STALE, ())
+    assert error.advice == "start the container again, so that it is mounted anew"
 
 
 def test_link_at_the_name_is_not_followed() -> None:

@@ -303,8 +303,27 @@ def test_file_names() -> None:
     """A file has the name of its kind, and what sets it apart."""
     assert file_name("vendor.com/class") == "vendor.com-class.json"
     assert file_name("vendor.com/class", transient_id="a/b") == "vendor.com-class_a_b.json"
+    longest = "é" * 116
+    assert file_name("vendor.com/class", transient_id=longest) == f"vendor.com-class_{longest}.json"
     with pytest.raises(InvalidSpecError):
         file_name("vendor.com")
+
+
+@pytest.mark.parametrize(
+    ("unsafe_id", "reason"),
+    [
+        ("", "it is empty; leave it out"),
+        ("a\nb", "it holds what cannot be printed"),
+        ("a\0", "it holds what cannot be printed"),
+        ("\udcff", "it holds what cannot be printed"),
+        ("é" * 116 + "xx", "a file name has at most 255 bytes"),
+    ],
+)
+def test_file_names_that_no_claim_can_have(unsafe_id: str, reason: str) -> None:
+    """An ID that makes no file name, or the name of another spec, is refused."""
+    with pytest.raises(InvalidSpecError, match=reason) as caught:
+        file_name("vendor.com/class", transient_id=unsafe_id)
+    assert caught.value.location == "transient_id"
 
 
 @pytest.mark.parametrize(

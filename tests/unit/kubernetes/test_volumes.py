@@ -141,6 +141,30 @@ def test_the_first_of_a_chain_that_needs_a_mount() -> None:
     assert kubernetes.volumes(chain) == kubernetes.volumes(CAPS)
 
 
+class Own:
+    """A fallback of a user's own, which says nothing of mounts."""
+
+    def dev_root(self, driver_root: DriverRoot, view: ContainerView, /) -> DevRoot | Refusal:
+        """Refuse."""
+        del driver_root, view
+        return Refusal(fallback="Own", reason="it always does")
+
+
+class OwnWithout(Own):
+    """Another one, which says that it needs no mount."""
+
+    mounts: tuple[Mount, ...] = ()
+
+
+@pytest.mark.parametrize("own", [Own(), OwnWithout(), FirstOf(OwnWithout())])
+def test_a_fallback_that_needs_no_mount_is_passed_over(own: Own | FirstOf) -> None:
+    """In a chain the next one that needs any says which, wherever the other stands."""
+    assert kubernetes.volumes(FirstOf(own, CAPS)) == kubernetes.volumes(CAPS)
+    assert kubernetes.volumes(FirstOf(CAPS, own)) == kubernetes.volumes(CAPS)
+    with pytest.raises(InvalidMountError, match="no mount helps any fallback in it"):
+        kubernetes.volumes(FirstOf(own))
+
+
 @pytest.mark.parametrize("fallback", [RootFallback(), FirstOf(RootFallback()), FirstOf()])
 def test_no_mount_helps(fallback: RootFallback | FirstOf) -> None:
     """No volume makes the container's own /dev the host's, and it is said what would do."""

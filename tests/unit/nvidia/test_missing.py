@@ -28,7 +28,7 @@ from devroot.nvidia import (
     missing,
     required_nodes,
 )
-from devroot.testing import TreeFileSystem
+from devroot.testing import FakeHost, TreeFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,6 +103,22 @@ def test_mig_nodes_only_in_the_containers_own_dev_are_private(recorded: Recorded
     )
     assert isinstance(caught.value, DevRootError)
     assert pickle.loads(pickle.dumps(copy.copy(caught.value))).absent == found.found[1:]
+
+
+def test_the_error_says_why_a_node_was_left_alone() -> None:
+    """What is missing because the driver wants to make it itself is not for mknod to make."""
+    host = FakeHost()
+    host.devtmpfs()
+    host.nvidia_driver("/opt/nvidia", imex_channels=1, modify_device_files=False)
+    host.device("/dev/nvidia-caps-imex-channels/channel0", major=510, minor=0)
+    view = host.view
+    driver = NvidiaDriver.read(view)
+    dev_root = DevRoot(container="/", view=view)
+    there = missing(dev_root, [driver.imex_channel(0)])
+    assert str(there.found[0]) == "/dev/nvidia-caps-imex-channels/channel0 is ok"
+    host.remove("/dev/nvidia-caps-imex-channels/channel0")
+    with pytest.raises(NodesMissingError, match=r"mknod leaves it alone: .*ModifyDeviceFiles"):
+        missing(dev_root, [driver.imex_channel(0)]).require_complete()
 
 
 def test_a_driver_container_without_uvm_tools_is_not_ready(recorded: Recorded) -> None:
