@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from devroot._filesystem import Directory, FileSystem, FileType
 from devroot._paths import ContainerPath
 from devroot.testing import ProcessKilled, TreeFileSystem
 from devroot.testing._faults import OPERATIONS
+from tests._pages import Page
 
 if TYPE_CHECKING:
     from devroot.testing import Operation
@@ -28,6 +30,13 @@ def test_the_operations_are_the_methods() -> None:
         if not name.startswith("_")
     }
     assert methods - {"close", "path"} == {name for name in OPERATIONS if "." not in name}
+
+
+def test_the_page_has_the_operations() -> None:
+    """The reference names every operation, and no other."""
+    _, _, rest = Page("docs/reference/testing.md").text.partition("\n## Faults and hooks\n")
+    rows = re.findall(r"^\| (`.+?) \|", rest.partition("\n## ")[0], re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`([\w.]+)`", row)} == OPERATIONS
 
 
 def test_a_call_fails_once() -> None:
@@ -119,6 +128,56 @@ def test_the_first_fault_wins() -> None:
             handle.names()
         numbers.append(caught.value.errno)
     assert numbers == [errno.EIO, errno.EACCES]
+
+
+def test_what_was_asked_for_stays_after_a_restart() -> None:
+    """A fault that has not come yet comes in the new process, which the hooks see as well."""
+    tree = TreeFileSystem()
+    seen: list[Operation] = []
+    tree.before(seen.append)
+    tree.fail("status", errno.EIO, nth=2)
+    tree.status(ROOT, "")
+    tree.restart()
+    with pytest.raises(OSError, match="Input/output"):
+        tree.status(ROOT, "")
+    assert [step.name for step in seen] == ["status", "status"]
+
+
+def test_hooks_add_up_and_come_first() -> None:
+    """They are called in their order; what one of them stops, no fault has counted."""
+    tree = TreeFileSystem()
+    seen: list[str] = []
+
+    def stop(_: Operation) -> None:
+        seen.append("second")
+        if len(seen) == 2:
+            raise FileNotFoundError
+
+    tree.before(lambda _: seen.append("first"))
+    tree.before(stop)
+    tree.fail("status", errno.EACCES)
+    with pytest.raises(FileNotFoundError):
+        tree.status(ROOT, "")
+    with pytest.raises(PermissionError):
+        tree.status(ROOT, "")
+    assert seen == ["first", "second"] * 2
+
+
+def test_a_hook_kills_the_process() -> None:
+    """What a hook raises may be the end of the process, which no handler of errors catches."""
+    tree = TreeFileSystem()
+    seen: list[Operation] = []
+
+    def kill(operation: Operation) -> None:
+        seen.append(operation)
+        raise ProcessKilled
+
+    tree.before(kill)
+    for _ in range(2):
+        with pytest.raises(ProcessKilled):
+            tree.status(ROOT, "")
+    assert len(seen) == 1
+    assert not issubclass(ProcessKilled, Exception)
 
 
 def test_a_hook_sees_every_operation() -> None:
