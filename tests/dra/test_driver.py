@@ -240,6 +240,20 @@ def test_unprepared(kubelet: Kubelet, node: Node) -> None:
     assert kubelet.unprepare("some", uid="some-uid") == ""
 
 
+def test_a_name_in_two_specs(kubelet: Kubelet, node: Node) -> None:
+    """A device is given to nobody while two specs have its name."""
+    prepare(kubelet, node)
+    specs = Path(f"{node.root}/run/cdi")
+    second = specs / "second.json"
+    shutil.copyfile(specs / f"{NAME}-channel_some-uid.json", second)
+    status, output = node.workload(DEVICE)
+    second.unlink()
+    assert status != 0
+    assert "unresolvable CDI devices" in output
+    assert node.workload(DEVICE)[0] == 0
+    assert kubelet.unprepare("some", uid="some-uid") == ""
+
+
 def test_what_cannot_be_prepared(kubelet: Kubelet, node: Node) -> None:
     """A claim that is not there, or another one of that name, is told to the kubelet."""
     node.api.allocate("other", uid="a-later-uid", devices={"channel3": NAME})

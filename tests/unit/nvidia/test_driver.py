@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 
 from devroot._paths import ContainerPath
+from devroot._view import ContainerView
 from devroot.errors import (
     InvalidNodeError,
     MajorNotFoundError,
@@ -16,7 +18,7 @@ from devroot.errors import (
     ProcUnavailableError,
 )
 from devroot.nvidia import MigDevice, NvidiaDriver, Parameters, required_nodes
-from devroot.testing import TreeFileSystem
+from devroot.testing import FakeHost, TreeFileSystem
 
 if TYPE_CHECKING:
     from tests.unit.nvidia.conftest import Recorded
@@ -63,6 +65,27 @@ def test_a_mock_set_up_gives_its_own_files(recorded: Recorded) -> None:
     assert driver.imex_channel(0).number == (235, 0)
     with pytest.raises(ProcUnavailableError):
         NvidiaDriver.read(view, devices=devices)
+
+
+def test_a_mock_set_up_in_the_place_of_proc() -> None:
+    """A directory with the files that are asked for will do for the driver, links inside it too."""
+    pod = FakeHost().container()
+    pod.file(
+        "/mock/real/devices", "Character devices:\n235 nvidia-caps-imex-channels\n236 nvidia-caps\n"
+    )
+    pod.symlink("/mock/devices", "/real/devices")
+    pod.file("/mock/driver/nvidia/params", "ImexChannelCount: 8\n")
+    pod.file("/mock/driver/nvidia/capabilities/fabric-imex-mgmt", "DeviceFileMinor: 4323\n")
+    mock = ContainerPath("/mock")
+    driver = NvidiaDriver.read(attrs.evolve(pod.view, proc=mock))
+    assert driver.imex_channel(7).number == (235, 7)
+    assert driver.fabric_imex_mgmt().number == (236, 4323)
+    pod.symlink("/mock/self", "/proc/self")
+    with pytest.raises(ProcUnavailableError, match="/mock/self/mountinfo"):
+        ContainerView.of_process(proc=mock, filesystem=pod.filesystem)
+    pod.remove("/mock/self")
+    pod.file("/mock/self/mountinfo", pod.mountinfo())
+    assert ContainerView.of_process(proc=mock, filesystem=pod.filesystem).proc == mock
 
 
 def test_the_main_driver_is_found_by_its_old_and_its_new_name(recorded: Recorded) -> None:
