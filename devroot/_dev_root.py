@@ -11,14 +11,16 @@ from devroot._log import Event, tell
 from devroot._paths import ContainerPath, DevicePath, HostPath, as_container_path, as_device_path
 from devroot._reach import examine_place
 from devroot._view import ROOT
-from devroot.errors import NotOnHostError, OutsideSubsetError
+from devroot.errors import InvalidPathError, NotOnHostError, OutsideSubsetError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from devroot._filesystem import Directory
     from devroot._mounts import Mount, MountTable
     from devroot._view import ContainerView
+
+    _Located = tuple[ContainerPath, ContainerPath | None]
 
 
 def as_verdicts(verdicts: Collection[Verdict]) -> frozenset[Verdict]:
@@ -60,6 +62,29 @@ class Refusal:
         return text
 
 
+def as_names(names: Iterable[str | DevicePath]) -> tuple[DevicePath, ...]:
+    """Return the names of a subset of ``/dev``, each once.
+
+    Raises:
+        InvalidPathError: one is no device path, or there is none.
+        PathKindError: one is another kind of path.
+    """
+    if isinstance(names, str):
+        raise InvalidPathError(
+            names, kind="list of device paths", reason=f"write [{names!r}], a list of names"
+        )
+    paths = tuple(dict.fromkeys(map(as_device_path, names)))
+    if not paths:
+        raise InvalidPathError("[]", kind="subset of /dev", reason="it has no names")  # noqa: EM101
+    return paths
+
+
+def _as_names_or_none(
+    names: Iterable[str | DevicePath] | None,
+) -> tuple[DevicePath, ...] | None:
+    return None if names is None else as_names(names)
+
+
 def tell_refusal(refusal: Refusal) -> None:
     """Say in the log why there is no dev root; a chain says nothing, for its parts have."""
     if not refusal.refusals:
@@ -85,7 +110,7 @@ class DevRoot:
 
     container: ContainerPath = attrs.field(converter=as_container_path)
     view: ContainerView
-    names: tuple[DevicePath, ...] | None = None
+    names: tuple[DevicePath, ...] | None = attrs.field(default=None, converter=_as_names_or_none)
     declared: MountTable | None = None
     remedies: tuple[Mount, ...] = ()
     accept: frozenset[Verdict] = attrs.field(default=ACCEPTED, converter=as_verdicts)
@@ -151,8 +176,8 @@ class DevRoot:
         if path is not None:
             return self._examine_name(self.container_path(path), {})
         if self.names is None:
-            return self._examine(self._located(self.dev), asked=self.dev)
-        directories: dict[ContainerPath, ContainerPath] = {}
+            return self._examine(*self._located(self.dev), asked=self.dev)
+        directories: dict[ContainerPath, _Located] = {}
         parts = tuple(
             self._examine_name(self.container_path(name), directories) for name in self.names
         )
@@ -160,27 +185,30 @@ class DevRoot:
         return attrs.evolve(worst, parts=parts)
 
     def _examine_name(
-        self, path: ContainerPath, directories: dict[ContainerPath, ContainerPath]
+        self, path: ContainerPath, directories: dict[ContainerPath, _Located]
     ) -> Reach:
         """Examine a name below ``dev``; *directories* holds where its directory is, once known."""
         parent = path.parent
         if parent not in directories:
             directories[parent] = self._located(parent)
-        return self._examine(directories[parent] / path.name, asked=path)
+        directory, over = directories[parent]
+        return self._examine(directory / path.name, over, asked=path)
 
-    def _located(self, path: ContainerPath) -> ContainerPath:
-        """Return where a path below P is.
+    def _located(self, path: ContainerPath) -> _Located:
+        """Return where a directory below P is, and a link on the way that leads nowhere, if any.
 
         Links below P stay inside P, those on the way to P are the container's own. A link below P
         that leads nowhere inside P is not followed at all, wherever it would lead outside.
         """
-        inside = self.view.locate(path, root=self.container)
+        inside, over = self.view._placed(path, root=self.container)  # noqa: SLF001 - of one library
         if self.container == ROOT:
-            return inside
-        return self.view.locate(self.container) / inside.relative_to(self.container)
+            return inside, over
+        return self.view.locate(self.container) / inside.relative_to(self.container), over
 
-    def _examine(self, place: ContainerPath, *, asked: ContainerPath) -> Reach:
-        return examine_place(self.view, place, asked=asked, declared=self.declared)
+    def _examine(
+        self, place: ContainerPath, over: ContainerPath | None, *, asked: ContainerPath
+    ) -> Reach:
+        return examine_place(self.view, place, asked=asked, declared=self.declared, over=over)
 
     def require_reach(
         self, path: str | DevicePath | None = None, *, accept: Collection[Verdict] | None = None

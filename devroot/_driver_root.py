@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, final, runtime_checkable
 
 import attrs
 
@@ -17,10 +17,12 @@ from devroot._view import ROOT, ContainerView
 from devroot.errors import InvalidMountError, NoDevRootError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from devroot._evidence import Reach
     from devroot._findings import DriverFile, Findings
+
+    Examined = tuple[DevRoot, Reach] | Refusal
 
 
 @runtime_checkable
@@ -41,26 +43,18 @@ class Fallback(Protocol):
         ...
 
 
-@runtime_checkable
-class Examining(Protocol):
-    """A fallback of this library, which has looked at the reach of its answer to refuse it or not.
+EXAMINING: Final[dict[type, Callable[[Any, DriverRoot, ContainerView], Examined]]] = {}
+"""How to ask the fallbacks of this library, and none that is derived from them or wraps them.
 
-    Whoever asks it in this way need not look again.
-    """
-
-    def _examined(
-        self, driver_root: DriverRoot, view: ContainerView, /
-    ) -> tuple[DevRoot, Reach] | Refusal:
-        """Return the same as `Fallback.dev_root`, and the reach of a dev root."""
-        ...
+They have looked at the reach of their answer to refuse it or not, so nobody need look again.
+"""
 
 
-def ask(
-    fallback: Fallback, driver_root: DriverRoot, view: ContainerView
-) -> tuple[DevRoot, Reach] | Refusal:
+def ask(fallback: Fallback, driver_root: DriverRoot, view: ContainerView) -> Examined:
     """Return what a fallback answers, and the reach of a dev root, which is looked at once."""
-    if isinstance(fallback, Examining):
-        return fallback._examined(driver_root, view)  # noqa: SLF001 - of one library
+    examine = EXAMINING.get(type(fallback))
+    if examine is not None:
+        return examine(fallback, driver_root, view)
     answer = fallback.dev_root(driver_root, view)
     return answer if isinstance(answer, Refusal) else (answer, answer.reach())
 

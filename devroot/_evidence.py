@@ -75,6 +75,8 @@ class EvidenceCode(enum.Enum):
     """Decides `Verdict.STALE`: the directory's link count is 0."""
     OWN_ROOT = "own-root"
     """Decides `Verdict.PRIVATE`: the container's own root serves the path."""
+    DANGLING_LINK = "dangling-link"
+    """Decides `Verdict.UNKNOWN`: a link on the way to the place leads nowhere in this view."""
     JOINED = "joined"
     """Decides `Verdict.HOST`: the host's table shows the same place at this host path."""
     ALIAS = "alias"

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, final
 
 import attrs
 
-from devroot._dev_root import DevRoot, Refusal, as_verdicts, tell_refusal
-from devroot._driver_root import ask
+from devroot._dev_root import DevRoot, Refusal, as_names, as_verdicts, tell_refusal
+from devroot._driver_root import EXAMINING, ask
 from devroot._evidence import ACCEPTED, Verdict
 from devroot._mounts import Mount
-from devroot._paths import ContainerPath, DevicePath, HostPath, as_container_path, as_device_path
+from devroot._paths import ContainerPath, DevicePath, HostPath, as_container_path
 from devroot._reach import HOST_DEV
 from devroot._view import ROOT
-from devroot.errors import InvalidPathError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -126,17 +125,6 @@ class HostDevFallback:
         return f"HostDevFallback({str(self.container)!r})"
 
 
-def _as_names(names: Iterable[str | DevicePath]) -> tuple[DevicePath, ...]:
-    if isinstance(names, str):
-        raise InvalidPathError(
-            names, kind="list of device paths", reason=f"write [{names!r}], a list of names"
-        )
-    paths = tuple(dict.fromkeys(map(as_device_path, names)))
-    if not paths:
-        raise InvalidPathError("[]", kind="subset of /dev", reason="it has no names")  # noqa: EM101
-    return paths
-
-
 def subset_of(nodes: Iterable[DeviceNode], *, exact: bool) -> tuple[DevicePath, ...]:
     """Return the names below ``/dev`` that show *nodes*: see `SubsetFallback.of_devices`."""
     paths = [node.path for node in nodes]
@@ -166,7 +154,7 @@ class SubsetFallback:
     """
 
     container: ContainerPath = attrs.field(converter=as_container_path)
-    names: tuple[DevicePath, ...] = attrs.field(converter=_as_names)
+    names: tuple[DevicePath, ...] = attrs.field(converter=as_names)
 
     @classmethod
     def of_devices(
@@ -280,3 +268,7 @@ class FirstOf:
 
     def __repr__(self) -> str:
         return f"FirstOf({', '.join(map(repr, self.fallbacks))})"
+
+
+for kind in (HostDevFallback, SubsetFallback, FirstOf):
+    EXAMINING[kind] = kind._examined  # noqa: SLF001 - of this module

@@ -21,7 +21,11 @@ LOGGER: Final = "devroot"
 DEBUG: Final = 10
 INFO: Final = 20
 
-_CONTROL: Final = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
+# What controls a terminal, and what ends a line somewhere: C0, DEL, C1 and two of Unicode.
+_CONTROL: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
+    0x2028: "\\u2028",
+    0x2029: "\\u2029",
+}
 
 _logger: logging.Logger | None = None  # the same for every thread, whoever finds it first
 

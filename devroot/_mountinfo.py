@@ -29,7 +29,8 @@ def _escape(field: bytes) -> bytes:
 
 
 def _number(digits: bytes) -> int:
-    if not digits.isdigit():  # int() takes signs, blanks and underscores as well
+    # int() takes signs, blanks, underscores and zeros in front as well.
+    if not digits.isdigit() or (digits[:1] == b"0" and digits != b"0"):
         raise ValueError
     return int(digits)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import partial
 from io import BytesIO
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Generic, final, overload
 
 from devroot._log import Event, tell
@@ -17,7 +18,7 @@ from devroot._paths import ContainerPath, KindT, PathT
 from devroot.errors import MountInfoError, PathKindError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from devroot._filesystem import FileSystem
 
@@ -26,6 +27,8 @@ _READ_ATTEMPTS: Final = 3
 # Tables written by hand are small, and the kernel does not err.
 _SMALL: Final = 16 * 1024
 _SLASH: Final = ord("/")
+_UNUSUAL: Final = (b"//", b"/\0", b"/./", b"/.\0", b"/../", b"/..\0")
+"""What no mount point of the kernel has, a NUL being its end; no look-up would find it."""
 
 _NOTHING: Final[dict[bytes, bytes]] = {}
 
@@ -90,7 +93,8 @@ class MountInfoTable(Generic[PathT]):
             raise MountInfoError(reason, line_number=1, line=_shown(self._line(0)))
         self._count = data.count(b"\n") + (data[-1:] not in {b"\n", b""})
         self._offsets = offsets = {}
-        self._children = children = defaultdict[bytes, dict[bytes, bytes]](dict)
+        children: defaultdict[bytes, dict[bytes, bytes]] = defaultdict(dict)
+        self._children = children
         escaped = b"\\" in data
         offset, line, rootfs = 0, b"", b""
         # Every table pays for this loop, so it takes from a line only what look-ups need, and
@@ -110,13 +114,14 @@ class MountInfoTable(Generic[PathT]):
                 offset += len(line)
         except (ValueError, IndexError) as error:
             raise refusal(self._line(offset), self._number(offset)) from error
-        if len(data) <= _SMALL:
+        # A look-up starts at the root and steps onto none of the mounts there.
+        on_root = {on: group.pop(b"/") for on, group in children.items() if b"/" in group}
+        points = b"\0".join([*chain.from_iterable(children.values()), b""])
+        if len(data) <= _SMALL or any(spelling in points for spelling in _UNUSUAL):
             for _ in self:  # the first line that cannot be decoded raises
                 pass
         else:  # a text that was cut ends in the middle of its last line
             self._record(offset - len(line))
-        # A look-up starts at the root and steps onto none of the mounts there.
-        on_root = {on: group.pop(b"/") for on, group in children.items() if b"/" in group}
         self._start = rootfs or self._find_start(on_root)
         self._doubt = self._find_doubt(len(on_root) + bool(rootfs))
 
@@ -351,6 +356,9 @@ class MountInfoTable(Generic[PathT]):
         Args:
             device: major and minor number (decimal).
         """
+        return tuple(map(self._record, self._offsets_with(device)))
+
+    def _offsets_with(self, device: tuple[int, int]) -> Sequence[int]:
         if not self._by_device:
             by_device: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
             for offset in self._each_offset():
@@ -359,7 +367,11 @@ class MountInfoTable(Generic[PathT]):
                 except ValueError:
                     self._record(offset)  # which raises, and says what is wrong with the line
             self._by_device = by_device  # only now, for other threads take it as it is
-        return tuple(map(self._record, self._by_device.get(device, ())))
+        return self._by_device.get(device, ())
+
+    def _last_with_device(self, device: tuple[int, int]) -> MountInfo[PathT] | None:
+        offsets = self._offsets_with(device)
+        return self._record(offsets[-1]) if offsets else None
 
     def _with_id(self, mount_id: int) -> MountInfo[PathT] | None:
         offset = self._offsets.get(b"%d" % mount_id)

@@ -49,7 +49,9 @@ def examine(
 
     .. versionadded:: 0.1.0
     """
-    return examine_place(view, view.locate(container_path), asked=container_path, declared=declared)
+    place, link = view._placed(container_path)  # noqa: SLF001 - of one library
+    over = None if link == place else link  # a link at the path itself is replaced
+    return examine_place(view, place, asked=container_path, declared=declared, over=over)
 
 
 def examine_place(
@@ -58,8 +60,17 @@ def examine_place(
     *,
     asked: ContainerPath,
     declared: MountTable | None,
+    over: ContainerPath | None = None,
 ) -> Reach:
-    """Say the same as `examine` of a place whose links have been followed already."""
+    """Say the same as `examine` of a place whose links have been followed already.
+
+    Args:
+        view: as for `examine`.
+        place: the place.
+        asked: the path that was asked for.
+        declared: as for `examine`.
+        over: a link on the way to it that leads nowhere.
+    """
     mount = view.mountinfo.covering(place)
     blockers = tuple(blockers_of(view, mount))
     if mount is None:
@@ -80,6 +91,7 @@ def examine_place(
         within=mount.place_of(place),
         declared=there,
         table=table,
+        over=over,
     )
     covered = Evidence(EvidenceCode.COVERED, f"{mount} serves {place}")
     passed, finding = decide(case)

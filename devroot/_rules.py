@@ -65,6 +65,7 @@ class Case:
         within: the place as a path in the mounted file system.
         declared: the declared mount that covers the place and is really there, if any.
         table: the declared mounts, at the places where they are; None if nobody said.
+        over: a link on the way to the place that leads nowhere in this view, if there is one.
     """
 
     view: ContainerView
@@ -73,6 +74,7 @@ class Case:
     within: str
     declared: Mount | None
     table: MountTable | None
+    over: ContainerPath | None = None
 
     @property
     def claimed(self) -> HostPath | None:
@@ -232,6 +234,17 @@ def _superblock_options(mount: MountInfo[HostPath] | MountInfo[ContainerPath]) -
     return frozenset(text for text in options if not text.startswith(("subvol=", "subvolid=")))
 
 
+def _over_a_link(case: Case) -> Finding | None:
+    """Hold below a link that leads nowhere here, for the host can have what it leads to."""
+    if case.over is None:
+        return None
+    text = (
+        f"{case.over} is a link that leads nowhere here, so nothing can be made below it, and the"
+        " host may follow it to another place; mount what it leads to, or name that place"
+    )
+    return _finding(Verdict.UNKNOWN, EvidenceCode.DANGLING_LINK, text)
+
+
 def _own_kernel(case: Case) -> Finding | None:
     """Hold in Kata, gVisor and micro-VMs, whose devtmpfs is the guest's.
 
@@ -360,6 +373,7 @@ def _undecided() -> Finding:
 _RULES: Final[tuple[Callable[[Case], Finding | Evidence | None], ...]] = (
     _stale,
     _own_root,
+    _over_a_link,
     _own_kernel,
     _joined,
     _below_host_dev,

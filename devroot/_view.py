@@ -202,18 +202,35 @@ class ContainerView:
                 (``ELOOP``).
             PathKindError: *path* or *root* is not a container path.
         """
+        return self._placed(path, root=root, follow_last=follow_last)[0]
+
+    def _placed(
+        self, path: ContainerPath, *, root: ContainerPath = ROOT, follow_last: bool = True
+    ) -> tuple[ContainerPath, ContainerPath | None]:
+        """Return the same as `locate`, and a link on the way that leads nowhere, if there is one.
+
+        Below such a link nothing can be made here, and whoever sees it from elsewhere may follow
+        it to something that is there.
+        """
         _require(path, ContainerPath)
         names = [] if path == root else path.relative_to(root).split("/")
         kept = len(names) if follow_last else max(len(names) - 1, 0)
-        while True:
+        found = None
+        while found is None:
             try:
                 found = self.filesystem.resolve(root, "/" + "/".join(names[:kept]))
             except (FileNotFoundError, NotADirectoryError):
                 if kept == 0:  # there is no root, and so no link in it
-                    return path
+                    return path, None
                 kept -= 1
-            else:
-                return found / "/".join(names[kept:])
+        place = found / "/".join(names[kept:])
+        if kept == len(names):
+            return place, None
+        try:
+            self.filesystem.read_link(root, "/" + "/".join(names[: kept + 1]))
+        except OSError:  # it is missing, as it should be, or is no link
+            return place, None
+        return place, found / names[kept]
 
 
 def _require(value: object, *kinds: type) -> None:
@@ -289,13 +306,13 @@ def _require_one_kernel(own: MountInfoTable[ContainerPath], host: MountInfoTable
     if own.render() == host.render():
         return
     for mount in own:
-        for other in host.with_device(mount.device)[-1:]:
-            if other.fstype != mount.fstype:
-                reason = (
-                    f"device {mount.major}:{mount.minor} is {mount.fstype} in the one and"
-                    f" {other.fstype} in the other"
-                )
-                raise MountTablesDisagreeError(reason)
+        other = host._last_with_device(mount.device)  # noqa: SLF001 - of one library
+        if other is not None and other.fstype != mount.fstype:
+            reason = (
+                f"device {mount.major}:{mount.minor} is {mount.fstype} in the one and"
+                f" {other.fstype} in the other"
+            )
+            raise MountTablesDisagreeError(reason)
         same_id = host._with_id(mount.mount_id)  # noqa: SLF001 - of one library
         if same_id is not None and _identity(same_id) != _identity(mount):
             reason = f"{mount} and {same_id} have the same ID"

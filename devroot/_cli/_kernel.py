@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from devroot._cli._arguments import has_filters
 from devroot._mknod import Outcome, Result
 from devroot._presence import Presence
+from devroot._presence import missing as missing_nodes
 from devroot.errors import DeviceNotFoundError
 from devroot.udev import DeviceCatalog, missing
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from devroot._dev_root import DevRoot
     from devroot._device import DeviceNode
@@ -81,6 +82,22 @@ def settled(dev_root: DevRoot, catalog: DeviceCatalog) -> dict[DeviceNode, Outco
                 node=node, path=node.path, result=Result.FAILED, reason=one.reason
             )
     return outcomes
+
+
+def there_in_vain(dev_root: DevRoot, nodes: Iterable[DeviceNode]) -> dict[DeviceNode, Outcome]:
+    """Return of which nodes only this container sees what is there; nothing done here would help.
+
+    Raises:
+        MountInfoError: a mount table lost lines that matter here.
+        OSError: a directory on the way cannot be looked into.
+    """
+    return {
+        one.node: Outcome(
+            node=one.node, path=one.node.path, result=Result.FAILED, reason=one.reason
+        )
+        for one in missing_nodes(dev_root, nodes).found
+        if _is_there_in_vain(dev_root, one)
+    }
 
 
 def _is_there_in_vain(dev_root: DevRoot, one: NodePresence) -> bool:

@@ -14,13 +14,13 @@ import attrs
 from devroot._cli import _json, _text
 from devroot._cli._arguments import ALL, asks_driver
 from devroot._cli._explanation import explain, landing_of
-from devroot._cli._kernel import devices_to_make, settled
+from devroot._cli._kernel import devices_to_make, settled, there_in_vain
 from devroot._cli._progress import in_steps
 from devroot._cli._setting import setting_of
 from devroot._evidence import BEST_FIRST
 from devroot._mknod import Result, mknod
 from devroot._mknod._steps import count_text
-from devroot.errors import NodeError
+from devroot.errors import InvalidNodeError, NodeError
 from devroot.nvidia import NvidiaDriver
 
 if TYPE_CHECKING:
@@ -111,15 +111,18 @@ def run_mknod(arguments: argparse.Namespace, *, version: str) -> tuple[int, str]
     setting = setting_of(arguments)
     catalog = devices_to_make(arguments, setting.driver_root.view)
     nodes = _nodes(arguments, setting.driver_root.view)
+    of_driver = nodes
     if catalog is not None:
-        nodes = tuple(dict.fromkeys((*nodes, *catalog.nodes)))
+        nodes = _with_those_of_kernel(nodes, catalog.nodes)
     explanation = explain(setting.driver_root, setting.fallbacks, accept=arguments.accept)
     places: tuple[Landing, ...] = ()
     made = None
     if explanation.dev_root is not None:
         places = tuple(_places(explanation.dev_root, nodes))
         if all(_is_accepted(place, explanation) for place in places):
-            left = {} if catalog is None else settled(explanation.dev_root, catalog)
+            left = there_in_vain(explanation.dev_root, of_driver)
+            if catalog is not None:
+                left |= settled(explanation.dev_root, catalog)
             made = _make(explanation.dev_root, nodes, left, arguments)
     run = Run(
         explanation=explanation,
@@ -153,6 +156,24 @@ def _nodes(arguments: argparse.Namespace, view: ContainerView) -> tuple[DeviceNo
             None if every else chain.from_iterable(arguments.imex_channels)
         )
     return tuple(nodes)
+
+
+def _with_those_of_kernel(
+    of_driver: Iterable[DeviceNode], of_kernel: Iterable[DeviceNode]
+) -> tuple[DeviceNode, ...]:
+    """Return the nodes of both, one for each path: the driver's, which has mode and owner.
+
+    Raises:
+        InvalidNodeError: they disagree about a number.
+    """
+    nodes = {node.path: node for node in of_driver}
+    for node in of_kernel:
+        other = nodes.setdefault(node.path, node)
+        if (other.type, other.number) != (node.type, node.number):
+            field, found = "number", f"{node.type} {node.major}:{node.minor}"
+            reason = f"sysfs says so of {node.path}, and the driver {other.summary()}"
+            raise InvalidNodeError(field, found, reason=reason)
+    return tuple(nodes.values())
 
 
 def _places(dev_root: DevRoot, nodes: Iterable[DeviceNode]) -> Iterator[Landing]:

@@ -10,9 +10,12 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import attrs
 import pytest
 
+from devroot import DeviceNode, InvalidNodeError
 from devroot.__main__ import main
+from devroot._cli._making import _with_those_of_kernel
 from devroot._cli._progress import MANY, in_steps
 from devroot.testing import FakeHost, Scenario, scenario
 
@@ -343,3 +346,42 @@ def test_options_are_documented(capsys: pytest.CaptureFixture[str]) -> None:
     assert own <= options
     assert options - own <= set(re.findall(r"`(--[a-z-]+)`", mknod))
     assert options - own <= set(re.findall(r"^\| `(--[a-z-]+)[ `]", explain, re.MULTILINE))
+
+
+def test_a_node_that_only_this_container_sees_is_no_success(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A right node that is mounted on its single name is not the host's, whatever its directory."""
+    host = FakeHost()
+    host.devtmpfs()
+    host.nvidia_driver("/drv", imex_channels=2)
+    directory = "nvidia-caps-imex-channels"
+    pod = host.container(
+        mounts=["/drv:/driver-root:ro", "/dev:/host-dev/dev"], host_pid=True, host_mountinfo=True
+    )
+    for number in range(2):
+        host.device(f"/dev/{directory}/channel{number}", major=510, minor=number)
+    pod.tmpfs("/scratch")
+    pod.device("/scratch/c0", major=510, minor=0)
+    host.remove(f"/dev/{directory}/channel0")
+    host.file(f"/dev/{directory}/channel0")
+    pod.bind("/scratch/c0", f"/host-dev/dev/{directory}/channel0")
+    monkeypatch.setattr("devroot._view.LocalFileSystem", lambda: pod.filesystem)
+    where = ("--driver-root=/drv:/driver-root", "--fallback=host-dev:/host-dev")
+    command = ["mknod", *where, "--host-mountinfo=/proc/1/mountinfo", "--imex-channels=0-1"]
+
+    assert main(command) == 1
+    text = capsys.readouterr().out
+    assert "1 failed, 1 unchanged" in text or "1 unchanged, 1 failed" in text
+    assert f"  - failed /dev/{directory}/channel0 c 510:0 0666 0:0\n" in text
+
+
+def test_one_node_for_each_path() -> None:
+    """A path that the driver and the kernel both have is made once, with the driver's mode."""
+    driver = DeviceNode(path="nvidia0", major=195, minor=0, mode=0o660)
+    kernel = DeviceNode(path="nvidia0", major=195, minor=0, mode=0o600)
+    other = DeviceNode(path="nvidia1", major=195, minor=1)
+    assert _with_those_of_kernel([driver], [kernel, other]) == (driver, other)
+    for wrong in (attrs.evolve(kernel, minor=9), attrs.evolve(kernel, type="b")):
+        with pytest.raises(InvalidNodeError, match="sysfs says so of /dev/nvidia0, and the driver"):
+            _with_those_of_kernel([driver], [wrong])

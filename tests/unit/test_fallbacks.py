@@ -11,6 +11,7 @@ from devroot import (
     DevRoot,
     DriverRoot,
     EvidenceCode,
+    Fallback,
     FirstOf,
     HostDevFallback,
     HostPath,
@@ -42,7 +43,7 @@ DEVTMPFS_DEV = b"14 10 0:6 / /host-dev/dev rw - devtmpfs udev rw\n"
 
 
 def ask(
-    fallback: HostDevFallback | SubsetFallback | FirstOf,
+    fallback: Fallback | HostDevFallback | SubsetFallback | FirstOf,
     *specs: str,
     table: bytes = b"",
     mounts: MountTable | None = None,
@@ -305,3 +306,39 @@ def test_names_of_a_subset() -> None:
         assert (caught.value.text, caught.value.kind, caught.value.reason) == error
     with pytest.raises(PathKindError):
         SubsetFallback(HostPath("/p"), ["x"])  # type: ignore[arg-type] # what is tested
+
+
+class Refusing:
+    """A user's fallback that wraps another one, and refuses."""
+
+    _examined = True
+
+    def __init__(self, wrapped: Fallback) -> None:
+        self.wrapped = wrapped
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.wrapped, name)
+
+    def dev_root(self, driver_root: DriverRoot, view: ContainerView, /) -> DevRoot | Refusal:
+        """Refuse whatever the other one says."""
+        assert isinstance(self.wrapped.dev_root(driver_root, view), DevRoot)
+        return Refusal(fallback="Refusing", reason="it is told to")
+
+
+class Derived(HostDevFallback):  # type: ignore[misc]  # it is final, which nobody checks here
+    """A user's fallback that is derived from one of the library, and refuses."""
+
+    def dev_root(self, driver_root: DriverRoot, view: ContainerView, /) -> DevRoot | Refusal:
+        """Refuse whatever the other one says."""
+        assert isinstance(super().dev_root(driver_root, view), DevRoot)
+        return Refusal(fallback="Derived", reason="it is told to")
+
+
+@pytest.mark.parametrize("own", [Refusing(HostDevFallback("/host-dev")), Derived("/host-dev")])
+def test_what_a_users_own_fallback_says_holds(own: Fallback) -> None:
+    """It is asked by its dev_root alone, whatever it wraps or derives from."""
+    specs = ("dir /host-dev/dev",)
+    assert isinstance(ask(HostDevFallback("/host-dev"), *specs, table=DEVTMPFS_DEV), DevRoot)
+    answer = ask(FirstOf(own), *specs, table=DEVTMPFS_DEV)
+    assert isinstance(answer, Refusal)
+    assert [refusal.reason for refusal in answer.refusals] == ["it is told to"]

@@ -354,9 +354,10 @@ def test_specs(host: FakeHost, said: Callable[..., list[str]]) -> None:
 
 def test_paths_make_no_lines_of_their_own(said: Callable[..., list[str]]) -> None:
     r"""What is no text comes as ``\xff`` and ``\x0a``, also to a stream that takes UTF-8 alone."""
-    devroot.examine(ContainerView(), ContainerPath("/a\nb\x7f\udcff é"))
+    devroot.examine(ContainerView(), ContainerPath("/a\nb\x7f\x9b\x85\u2028\u2029\udcff é"))
     (text,) = said(Event.REACH)
-    assert text.startswith(r"/a\x0ab\x7f\xff é is UNKNOWN, ")
+    assert text.startswith(r"/a\x0ab\x7f\x9b\x85\u2028\u2029\xff é is UNKNOWN, ")
+    assert len(text.splitlines()) == 1
     assert text.encode().isascii() is False
 
 

@@ -504,7 +504,7 @@ def test_all_mounts_of_a_file_system() -> None:
         "10 1 8:1 / / rw - ext4 /dev/sda1 rw",
         "11 10 8:17 /x /a rw - ext4 /dev/sdb1 rw",
         "12 11 8:1 /y /a rw - ext4 /dev/sda1 rw",
-        "13 10 8:01 /z /b rw - ext4 /dev/sda1 rw",
+        "13 10 8:1 /z /b rw - ext4 /dev/sda1 rw",
     )
 
     assert ids(table.with_device((8, 1))) == [10, 12, 13]
@@ -697,3 +697,28 @@ def test_a_mount_that_no_line_can_describe() -> None:
         )
         with pytest.raises(MountInfoError, match="line 2: "):
             MountInfoTable.of([good, odd], paths=ContainerPath)
+
+
+@pytest.mark.parametrize(
+    "point", ["/dev/", "//dev", "/./dev", "/dev/.", "/a//b", "/a/./b", "/a/.."]
+)
+def test_a_large_table_with_a_mount_point_that_no_look_up_finds(point: str) -> None:
+    """The kernel writes none of these, and what is mounted there would be missed."""
+    many = [
+        f"{number} 10 8:2 / /many/m{number} rw - ext4 /dev/sdb1 rw" for number in range(100, 900)
+    ]
+    lines = [ROOT, f"22 10 0:70 / {point} rw - tmpfs tmpfs rw", *many]
+    with pytest.raises(MountInfoError, match="line 2"):
+        table_of(*lines)
+
+
+@pytest.mark.parametrize("point", ["/.dev", "/d.", "/...", "/.../x", "/a/..b"])
+def test_names_with_dots_are_names(point: str) -> None:
+    """What merely looks like such a mount point is an ordinary one."""
+    many = [
+        f"{number} 10 8:2 / /many/m{number} rw - ext4 /dev/sdb1 rw" for number in range(100, 900)
+    ]
+    table = table_of(ROOT, f"22 10 0:70 / {point} rw - tmpfs tmpfs rw", *many)
+    found = table.covering(ContainerPath(f"{point}/x"))
+    assert found is not None
+    assert found.mount_id == 22

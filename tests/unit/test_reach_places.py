@@ -84,16 +84,16 @@ def test_a_link_that_leads_out_of_the_mount_leads_to_another_verdict() -> None:
     assert said("/host-dev/dev/nvidia-caps/here/x", view) == ("private", "own-root", None)
 
 
-def test_a_link_that_dangles_is_a_name_that_does_not_exist() -> None:
-    """What is made at the path lands beside the link."""
+def test_a_link_that_dangles_is_a_free_name_and_no_directory() -> None:
+    """A node can take the link's own place; below it nothing can be made."""
     view = view_of(
         ROOT_LINE,
         CAPS_LINE,
         mounts=[CAPS_MOUNT],
         files=["link /host-dev/dev/nvidia-caps/x /nowhere"],
     )
-    expected = ("host", "devtmpfs", "/dev/nvidia-caps/x/y")
-    assert said("/host-dev/dev/nvidia-caps/x/y", view) == expected
+    assert said("/host-dev/dev/nvidia-caps/x/y", view) == ("unknown", "dangling-link", None)
+    assert said("/host-dev/dev/nvidia-caps/x", view) == ("host", "devtmpfs", "/dev/nvidia-caps/x")
 
 
 def test_a_path_below_a_file_lies_on_the_mount_of_the_file() -> None:

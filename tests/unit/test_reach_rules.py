@@ -110,7 +110,32 @@ def test_a_declared_root_passes_the_own_root_by() -> None:
     assert said("/etc/x", view) == ("host", "joined", "/srv/root/etc/x")
 
 
-# 3. A kernel of its own.
+# 3. A link that leads nowhere.
+
+
+def test_below_a_link_that_leads_nowhere_nothing_is_known() -> None:
+    """It comes before the join and devtmpfs, which would take the link for a free name."""
+    files = ["link /dev/sub /run/x"]
+    for host in (None, [HOST_ROOT_LINE, HOST_DEV_LINE]):
+        view = view_of(
+            ROOT_LINE,
+            f"12 10 0:6 / /dev rw - {DEVTMPFS}",
+            mounts=["/dev:/dev"],
+            host=host,
+            files=files,
+        )
+        assert said("/dev/sub/x", view) == ("unknown", "dangling-link", None)
+        assert said("/dev/sub", view)[::2] == ("host", "/dev/sub")
+        assert said("/dev/other/x", view)[::2] == ("host", "/dev/other/x")
+
+
+def test_the_own_root_comes_before_a_link_that_leads_nowhere() -> None:
+    """Whatever the link leads to, this place is the container's own."""
+    view = view_of(ROOT_LINE, mounts=[], files=["link /srv /nowhere"])
+    assert said("/srv/x", view) == ("private", "own-root", None)
+
+
+# 4. A kernel of its own.
 
 
 def test_a_kernel_of_its_own_is_unknown() -> None:
@@ -160,7 +185,7 @@ def test_a_kernel_of_its_own_comes_before_the_join() -> None:
     assert said("/dev/x", view) == ("unknown", "own-kernel", "/dev/x")
 
 
-# 4. The host's table.
+# 5. The host's table.
 
 
 def test_the_hosts_table_proves() -> None:
@@ -175,7 +200,7 @@ def test_the_hosts_table_disproves() -> None:
     assert said("/dev/nvidia0", view) == ("private", "not-on-host", None)
 
 
-# 5. What the host hides below its /dev.
+# 6. What the host hides below its /dev.
 
 
 def test_a_bind_of_the_root_alone_shows_what_the_host_hides() -> None:
@@ -208,7 +233,7 @@ def test_what_the_host_hides_comes_before_its_mounts_in_dev() -> None:
     assert said("/driver-root/dev/shm/x", view) == ("private", "below-host-dev", None)
 
 
-# 6. Mounts of the host below its /dev.
+# 7. Mounts of the host below its /dev.
 
 
 def test_a_mount_of_the_host_that_did_not_come_along_is_unknown() -> None:
@@ -241,7 +266,7 @@ def test_a_bind_of_what_devtmpfs_hides_is_not_proved() -> None:
     assert said("/x/y", view) == ("unknown", "host-mount", "/dev/shm/y")
 
 
-# 7. devtmpfs.
+# 8. devtmpfs.
 
 
 def test_devtmpfs_declared_at_its_place_is_proved() -> None:
@@ -294,7 +319,7 @@ def test_devtmpfs_at_dev_is_not_taken_for_a_runtimes_tmpfs() -> None:
         assert said("/dev/x", view)[:2] == expected
 
 
-# 8. A tmpfs at /dev.
+# 9. A tmpfs at /dev.
 
 
 def test_a_tmpfs_at_dev_that_nobody_asked_for_is_the_runtimes() -> None:
@@ -369,7 +394,7 @@ def test_only_the_whole_tmpfs_exactly_at_dev_is_taken_for_a_runtimes() -> None:
         )
 
 
-# 9. What runtimes mount over a declared mount.
+# 10. What runtimes mount over a declared mount.
 
 
 def test_a_mount_of_the_runtimes_over_a_declared_one_is_unknown() -> None:
@@ -409,7 +434,7 @@ def test_a_mount_of_the_runtimes_that_was_declared_itself_is_declared() -> None:
     assert said("/dev/shm/x", view) == ("declared", "declared", "/dev/shm/x")
 
 
-# 10. Declared, or nothing decides.
+# 11. Declared, or nothing decides.
 
 
 def test_a_declared_mount_that_is_there_is_declared() -> None:

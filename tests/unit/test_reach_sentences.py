@@ -74,6 +74,19 @@ CASES: Final = [
         ],
     ),
     (
+        view_of(ROOT_LINE, DEVTMPFS_AT_DEV, mounts=["/dev:/dev"], files=["link /dev/a /run/x"]),
+        "/dev/a/b",
+        [
+            "[covered] mount 12 (devtmpfs 0:6 / at /dev) serves /dev/a/b",
+            "[declared-as] /dev:/dev was asked for, which makes it host path /dev/a/b",
+            (
+                "[dangling-link] /dev/a is a link that leads nowhere here, so nothing can be made"
+                " below it, and the host may follow it to another place; mount what it leads to,"
+                " or name that place"
+            ),
+        ],
+    ),
+    (
         view_of("10 9 0:50 / / rw - 9p none rw", DEVTMPFS_AT_DEV, mounts=["/dev:/dev"]),
         "/dev/x",
         [

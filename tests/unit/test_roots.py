@@ -19,6 +19,7 @@ from devroot import (
     HostDevFallback,
     HostPath,
     InvalidMountError,
+    InvalidPathError,
     Mount,
     MountInfoTable,
     MountTable,
@@ -400,6 +401,40 @@ def test_a_refusal_of_what_went_stale_asks_for_a_restart() -> None:
     )
     assert (error.reach.verdict, error.remedies) == (Verdict.STALE, ())
     assert error.advice == "start the container again, so that it is mounted anew"
+
+
+def test_names_are_those_of_a_subset() -> None:
+    """A dev root takes them as a subset does: texts will do, and none is an error."""
+    root = DevRoot(container="/host-dev", view=view_of(), names=["nvidia-caps"])
+    assert root.names == (CAPS,)
+    assert root.contains("nvidia-caps/nvidia-cap1")
+    with pytest.raises(InvalidPathError, match="it has no names"):
+        DevRoot(container="/host-dev", view=view_of(), names=())
+
+
+@pytest.mark.parametrize("target", ["/run/x", "../../run/x", "/nowhere"])
+def test_a_directory_that_is_a_link_out_is_on_no_host(target: str) -> None:
+    """The host follows it elsewhere, so no host path is given for what is below it."""
+    table = OWN + b"14 10 0:6 / /host-dev/dev rw - devtmpfs udev rw\n"
+    mounts = MountTable([DRIVER, Mount(host="/dev", container="/host-dev/dev")])
+    view = view_of("dir /run/x", f"link /host-dev/dev/sub {target}", table=table, mounts=mounts)
+    root = DevRoot(container="/host-dev", view=view)
+    assert root.reach("sub").verdict is Verdict.HOST
+    with pytest.raises(NotOnHostError) as caught:
+        root.host_path("sub/n")
+    assert caught.value.reach.evidence[-1].code is EvidenceCode.DANGLING_LINK
+    assert root.host_path("other/n") == HostPath("/dev/other/n")
+
+
+def test_a_dev_that_is_a_link_out_is_on_no_host() -> None:
+    """What is made in P/dev lands nowhere, and the host has something else there."""
+    table = OWN + b"14 10 8:1 /data /host-dev rw - ext4 /dev/sda1 rw\n"
+    mounts = MountTable([DRIVER, Mount(host="/data", container="/host-dev")])
+    view = view_of("dir /run/x", "link /host-dev/dev /run/x", table=table, mounts=mounts)
+    root = DevRoot(container="/host-dev", view=view)
+    for reach in (root.reach(), root.reach("n")):
+        assert reach.verdict is Verdict.UNKNOWN
+        assert reach.evidence[-1].code is EvidenceCode.DANGLING_LINK
 
 
 def test_link_at_the_name_is_not_followed() -> None:
