@@ -6,6 +6,7 @@ depend on; the rest of a large table is decoded line by line, when somebody asks
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from functools import partial
 from io import BytesIO
@@ -27,7 +28,7 @@ _READ_ATTEMPTS: Final = 3
 # Tables written by hand are small, and the kernel does not err.
 _SMALL: Final = 16 * 1024
 _SLASH: Final = ord("/")
-_UNUSUAL: Final = (b"//", b"/\0", b"/./", b"/.\0", b"/../", b"/..\0")
+_UNUSUAL: Final = re.compile(rb"/(?:[/\0]|\.(?:[/\0]|\.[/\0]))")
 """What no mount point of the kernel has, a NUL being its end; no look-up would find it."""
 
 _NOTHING: Final[dict[bytes, bytes]] = {}
@@ -117,7 +118,7 @@ class MountInfoTable(Generic[PathT]):
         # A look-up starts at the root and steps onto none of the mounts there.
         on_root = {on: group.pop(b"/") for on, group in children.items() if b"/" in group}
         points = b"\0".join([*chain.from_iterable(children.values()), b""])
-        if len(data) <= _SMALL or any(spelling in points for spelling in _UNUSUAL):
+        if len(data) <= _SMALL or _UNUSUAL.search(points):
             for _ in self:  # the first line that cannot be decoded raises
                 pass
         else:  # a text that was cut ends in the middle of its last line
