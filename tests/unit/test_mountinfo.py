@@ -312,3 +312,25 @@ def test_a_line_that_cannot_be_shown_is_shown_all_the_same() -> None:
 
     assert caught.value.line == "\\xff"
     assert str(caught.value).startswith("mountinfo: it has 1 of at least")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "010 9 8:1 / / rw - ext4 /dev/sda1 rw",
+        "10 09 8:1 / / rw - ext4 /dev/sda1 rw",
+        "10 9 08:1 / / rw - ext4 /dev/sda1 rw",
+        "10 9 8:01 / / rw - ext4 /dev/sda1 rw",
+        "00 9 8:1 / / rw - ext4 /dev/sda1 rw",
+    ],
+)
+def test_zeros_in_front_of_a_number(line: str) -> None:
+    """The kernel writes none, and one number in two spellings would be two mounts to a table."""
+    with pytest.raises(MountInfoError):
+        MountInfo.from_line(line.encode(), paths=ContainerPath)
+
+
+def test_zero_is_a_number() -> None:
+    """Alone it is one, as in the device of a file system without a disk."""
+    mount = MountInfo.from_line(b"0 0 0:0 / / rw - tmpfs tmpfs rw", paths=ContainerPath)
+    assert (mount.mount_id, mount.parent_id, mount.device) == (0, 0, (0, 0))

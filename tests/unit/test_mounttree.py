@@ -712,6 +712,17 @@ def test_a_large_table_with_a_mount_point_that_no_look_up_finds(point: str) -> N
         table_of(*lines)
 
 
+@pytest.mark.parametrize("ending", ["/", "/.", "/.."])
+def test_one_that_ends_so_behind_all_others(ending: str) -> None:
+    """Where it stands among the mounts makes no difference."""
+    first, *others = [
+        f"{number} 10 8:2 / /many/m{number} rw - ext4 /dev/sdb1 rw" for number in range(100, 900)
+    ]
+    odd = f"22 100 0:70 / /many/m100/x{ending} rw - tmpfs tmpfs rw"
+    with pytest.raises(MountInfoError, match="line 3"):
+        table_of(ROOT, first, odd, *others)
+
+
 @pytest.mark.parametrize("point", ["/.dev", "/d.", "/...", "/.../x", "/a/..b"])
 def test_names_with_dots_are_names(point: str) -> None:
     """What merely looks like such a mount point is an ordinary one."""

@@ -369,7 +369,10 @@ def test_a_refusal_does_not_ask_for_the_mount_that_is_there(granted: bool) -> No
         assert error.advice == ""
     else:
         assert (error.reach.verdict, error.remedies) == (Verdict.UNKNOWN, ())
-        assert error.advice.startswith("the host's mount table decides: run the pod with hostPID")
+        assert error.advice == (
+            "the host's mount table decides: run the pod with hostPID: true, and read the view"
+            " with host_mountinfo=ContainerPath('/proc/1/mountinfo')"
+        )
         assert str(error).endswith(f"\n  {error.advice}")
 
 
