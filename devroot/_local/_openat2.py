@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from devroot import _syscalls
 from devroot._local._handle import held_path
-from devroot._local._walk import join
+from devroot._local._walk import join, place
 from devroot._log import Event, tell
-from devroot._paths import ContainerPath
+
+if TYPE_CHECKING:
+    from devroot._paths import ContainerPath
 
 RETRIES: Final = 128
 """How often the kernel is asked at most while it answers ``EAGAIN``."""
@@ -89,11 +91,11 @@ def place_of(descriptor: int, root: ContainerPath) -> ContainerPath | None:
     a link, the kernel is asked for it in the same way.
     """
     try:
-        place = os.readlink(held_path(descriptor))
-        if place.endswith(_DELETED):
+        found = os.readlink(held_path(descriptor))
+        if found.endswith(_DELETED):
             return None
-        if _is_below(place, str(root)):
-            return ContainerPath._of_normal(place)  # noqa: SLF001 - the kernel made it
+        if _is_below(found, str(root)):
+            return place(found)
         base = os.open(str(root), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             top = os.readlink(held_path(base))
@@ -101,9 +103,9 @@ def place_of(descriptor: int, root: ContainerPath) -> ContainerPath | None:
             os.close(base)
     except OSError:
         return None
-    if not _is_below(place, top):
+    if not _is_below(found, top):
         return None
-    return ContainerPath._of_normal(join(root, place[len(top) :].lstrip("/")))  # noqa: SLF001
+    return place(join(root, found[len(top) :].lstrip("/")))
 
 
 def _is_below(place: str, top: str) -> bool:

@@ -43,6 +43,9 @@ class LocalFileSystem:
             - ``"auto"``: the first of these that works here. That openat2 is refused
               (``ENOSYS``, ``EPERM`` or ``EINVAL`` even for the root) is remembered by this object.
 
+    Names of files are UTF-8, as mount tables have them: where the locale makes Python take them for
+    another encoding, one that is not ASCII is an `OSError` (``EILSEQ``).
+
     Races: except with ``"portable"``, whatever another process renames meanwhile, a file outside
     of the root is never opened; a path that `resolve` returns can be another file soon.
 

@@ -11,6 +11,7 @@ import abc
 import errno
 import os
 import stat
+import sys
 from typing import TYPE_CHECKING, Final
 
 from devroot._paths import ContainerPath
@@ -42,11 +43,13 @@ def check(root: ContainerPath, unsafe_path: str) -> bytes:
 
     Raises:
         InvalidPathError: *unsafe_path* holds a NUL, or a character that no file name can hold.
-        OSError: ``ENAMETOOLONG`` if it has `PATH_MAX` bytes or more.
+        OSError: ``ENAMETOOLONG`` if it has `PATH_MAX` bytes or more; ``EILSEQ`` as from
+            `require_utf8`.
         PathKindError: *root* is not a container path, or *unsafe_path* not a string.
     """
     if not isinstance(root, ContainerPath):
         raise PathKindError(root, wanted="ContainerPath")
+    require_utf8(str(root))
     data = encode(unsafe_path, kind="path inside a root")
     if len(data) >= PATH_MAX:
         raise os_error(errno.ENAMETOOLONG, join(root, unsafe_path.lstrip("/")))
@@ -58,10 +61,12 @@ def encode(text: str, *, kind: str) -> bytes:
 
     Raises:
         InvalidPathError: it holds a NUL, or a character that no file name can hold.
+        OSError: ``EILSEQ`` as from `require_utf8`.
         PathKindError: it is not a string.
     """
     if not isinstance(text, str):
         raise PathKindError(text, wanted="str")
+    require_utf8(text)
     if "\0" in text:
         raise InvalidPathError(text, kind=kind, reason="it holds a NUL")
     try:
@@ -69,6 +74,30 @@ def encode(text: str, *, kind: str) -> bytes:
     except UnicodeEncodeError as error:
         reason = f"no file name can hold {text[error.start]!r}"
         raise InvalidPathError(text, kind=kind, reason=reason) from None
+
+
+def require_utf8(text: str) -> None:
+    """Refuse a name that is not ASCII where Python would take it for another than mount tables do.
+
+    These are read as UTF-8, and `os` goes by `sys.getfilesystemencoding`, which a locale of an
+    older encoding makes another one.
+
+    Raises:
+        OSError: ``EILSEQ``; the text says what to set.
+    """
+    if not text.isascii() and (encoding := sys.getfilesystemencoding()) != "utf-8":
+        reason = f"names of files are {encoding} in this locale; set PYTHONUTF8=1"
+        raise os_error(errno.EILSEQ, text, reason)
+
+
+def place(text: str) -> ContainerPath:
+    """Return a place that was found, whose text is made of names that the kernel knows.
+
+    Raises:
+        OSError: ``EILSEQ`` as from `require_utf8`.
+    """
+    require_utf8(text)
+    return ContainerPath._of_normal(text)  # noqa: SLF001 - of one library
 
 
 def join(root: ContainerPath, relative: str) -> str:
@@ -109,7 +138,7 @@ class Trail(abc.ABC):
     @property
     def path(self) -> ContainerPath:
         """The path of the place."""
-        return ContainerPath._of_normal(self.text)  # noqa: SLF001 - made of bare names
+        return place(self.text)
 
     def error(self, number: int) -> OSError:
         """Return an error that names the place."""

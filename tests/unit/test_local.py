@@ -9,9 +9,11 @@ import resource
 import select
 import shutil
 import stat
+import sys
 from errno import (
     EACCES,
     EAGAIN,
+    EILSEQ,
     EINVAL,
     EIO,
     ELOOP,
@@ -892,3 +894,27 @@ def test_unreadable_link(
     monkeypatch.setattr(os, "readlink", refuse)
     expected = EIO, str(root / "l")
     assert error_of(partial(_systems.local(resolver).resolve, root, "l")) == expected
+
+
+def test_a_locale_of_another_encoding(
+    root: ContainerPath, monkeypatch: pytest.MonkeyPatch, each: LocalFileSystem
+) -> None:
+    """A name that Python would take for another than mount tables do is refused on every way."""
+    build(str(root), ["dir /\xe9", "dir /plain", "link /link \xe9", "link /other plain"])
+    assert each.resolve(root, "link") == root / "\xe9"
+    monkeypatch.setattr(sys, "getfilesystemencoding", lambda: "iso8859-1")
+
+    assert each.resolve(root, "other") == root / "plain"
+    with each.open_directory(root, "plain") as directory:
+        asked: list[Callable[[], object]] = [
+            lambda: each.resolve(root, "\xe9"),
+            lambda: each.resolve(root, "link"),
+            lambda: each.status(root, "\udcff"),
+            lambda: each.status(root / "\xe9", "/"),
+            lambda: directory.lstat("\xe9"),
+        ]
+        refusal = r"names of files are iso8859-1 .* PYTHONUTF8=1"
+        for ask in asked:
+            with pytest.raises(OSError, match=refusal) as caught:
+                ask()
+            assert caught.value.errno == EILSEQ
