@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from devroot._device import DeviceNode
-    from devroot._driver_root import DriverRoot, Fallback
+    from devroot._driver_root import DriverRoot, Examined, Fallback
     from devroot._evidence import Reach
     from devroot._view import ContainerView
 
 _HOPELESS = frozenset({Verdict.PRIVATE, Verdict.STALE})
 
 
-def _judge(found: DevRoot, *, fallback: Fallback) -> tuple[DevRoot, Reach] | Refusal:
+def _judge(found: DevRoot, *, fallback: Fallback) -> Examined:
     """Return the dev root unless it is certain that its nodes do not reach the host."""
     reach = found.reach()
     if reach.verdict in _HOPELESS:
@@ -33,7 +33,7 @@ def _judge(found: DevRoot, *, fallback: Fallback) -> tuple[DevRoot, Reach] | Ref
     return found, reach
 
 
-def _without_reach(examined: tuple[DevRoot, Reach] | Refusal) -> DevRoot | Refusal:
+def _without_reach(examined: Examined) -> DevRoot | Refusal:
     return examined if isinstance(examined, Refusal) else examined[0]
 
 
@@ -106,9 +106,7 @@ class HostDevFallback:
         """Return P, unless it has no ``dev`` or that certainly does not reach the host."""
         return _without_reach(self._examined(driver_root, view))
 
-    def _examined(
-        self, driver_root: DriverRoot, view: ContainerView, /
-    ) -> tuple[DevRoot, Reach] | Refusal:
+    def _examined(self, driver_root: DriverRoot, view: ContainerView, /) -> Examined:
         refusal = _missing(self.container, view, fallback=self, remedies=self.mounts)
         if refusal is not None:
             return refusal
@@ -188,9 +186,7 @@ class SubsetFallback:
         """Return P for the names, unless one of them certainly does not reach the host."""
         return _without_reach(self._examined(driver_root, view))
 
-    def _examined(
-        self, driver_root: DriverRoot, view: ContainerView, /
-    ) -> tuple[DevRoot, Reach] | Refusal:
+    def _examined(self, driver_root: DriverRoot, view: ContainerView, /) -> Examined:
         refusal = _missing(self.container, view, fallback=self, remedies=self.mounts)
         if refusal is not None:
             return refusal
@@ -241,9 +237,7 @@ class FirstOf:
         """Ask the fallbacks in order."""
         return _without_reach(self._examined(driver_root, view))
 
-    def _examined(
-        self, driver_root: DriverRoot, view: ContainerView, /
-    ) -> tuple[DevRoot, Reach] | Refusal:
+    def _examined(self, driver_root: DriverRoot, view: ContainerView, /) -> Examined:
         unknown: tuple[DevRoot, Reach] | None = None
         refusals: list[Refusal] = []
         for fallback in self.fallbacks:

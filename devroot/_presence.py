@@ -295,8 +295,7 @@ class _Judge:
         reach = dev_root.reach(parent)
         if reach.verdict not in dev_root.accept:
             return None
-        inside = dev_root.view.locate(reach.container_path, root=dev_root.container)
-        return reach, dev_root.view.locate(inside)
+        return reach, dev_root._located(reach.container_path)[0]  # noqa: SLF001 - of one library
 
     def _stands_apart(self, path: DevicePath, reach: Reach, directory: ContainerPath) -> bool:
         """Whether something is mounted, or was to be, on the single name of a node."""

@@ -469,6 +469,6 @@ def test_a_mount_that_nobody_declared_is_undecided() -> None:
 
 def test_a_declared_mount_with_no_host_side_is_undecided() -> None:
     """An emptyDir lies somewhere on the host, but nobody here knows where."""
-    view = view_of(ROOT_LINE, "12 10 8:1 /e /work rw - ext4 /dev/sda1 rw", mounts=[":/work"])
-    assert said("/work/x", view) == ("unknown", "undecided", None)
-    assert "no-host-side" in codes_of(reach_of("/work/x", view))
+    view = view_of(ROOT_LINE, "12 10 8:1 /e /volume rw - ext4 /dev/sda1 rw", mounts=[":/volume"])
+    assert said("/volume/x", view) == ("unknown", "undecided", None)
+    assert "no-host-side" in codes_of(reach_of("/volume/x", view))
